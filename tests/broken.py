@@ -18,7 +18,7 @@ class Unforeseen(Exception):
 
 
 def _place(name: str) -> tuple[Any, str]:
-    """An object or module that has a function, and the function's name there: ``bot.store.inbox:InboxWriter._run``."""
+    """An object or module that has a function or value, and its name there: ``bot.store.inbox:InboxWriter._run``."""
     module, _, path = name.partition(":")
     *owners, function = path.split(".")
     return functools.reduce(getattr, owners, importlib.import_module(module)), function
@@ -50,6 +50,13 @@ def break_for_good(flags: Mapping[str, str]) -> None:
     for name, flag in flags.items():
         owner, function = _place(name)
         setattr(owner, function, _raising(getattr(owner, function), functools.partial(_took, Path(flag))))
+
+
+def set_for_good(values: Mapping[str, Any]) -> None:
+    """Set values of the bot, such as how long it waits. In a process that is there only for that."""
+    for name, value in values.items():
+        owner, attribute = _place(name)
+        setattr(owner, attribute, tuple(value) if isinstance(value, list) else value)
 
 
 def _took(flag: Path) -> bool:

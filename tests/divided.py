@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,10 @@ from bot.loading.program import load_program
 from bot.server.app import Engine, GatewayAccount
 from bot.server.local_socket import LocalServer
 from bot.store.database import PostgresAddress, shard_number, shards_of
-from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator
 from tests.cli.keeping import FLOWS, HANDLERS
 from tests.cli.terminal import call, make_bot
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 
 SHARDS = 3
 ANN, BEN, EVE = (
@@ -56,9 +55,7 @@ class Divided:
 
 @pytest.fixture(name="divided")
 def divided_store(postgres: Postgres, tmp_path: Path) -> Iterator[Divided]:
-    with new_database(postgres, tmp_path.resolve(), "template0") as address:
-        store = replace(address, shards=SHARDS)
-        prepare(store)
+    with divided_database(postgres, tmp_path.resolve(), SHARDS) as store:
         make_bot(tmp_path, FLOWS, HANDLERS)
         (tmp_path / ".env").write_text(f"BOT_STORE={store.url}\nBOT_SHARDS={SHARDS}\n")
         yield Divided(tmp_path, store)

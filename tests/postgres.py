@@ -45,12 +45,13 @@ _numbers = count(1)
 
 
 class Postgres:
-    """A server, with a database ``template`` that has the tables of a store."""
+    """A server, and databases of it that have the tables of a store, to be copied."""
 
     def __init__(self, folder: Path, options: Sequence[str] = QUICK) -> None:
         self.folder = folder
         self._options = options
         self._as_user: Any = {"user": _USER if os.geteuid() == 0 else None, "cwd": folder, "stdout": subprocess.DEVNULL}
+        self._templates: dict[int, str] = {}
         self._make_data()
         self.start()
 
@@ -71,6 +72,15 @@ class Postgres:
     def url(self, database: str) -> str:
         """The address of a database."""
         return f"postgresql://bot@/{database}?host={self.folder}"
+
+    def template(self, shards: int) -> str:
+        """The database that has the tables of a store with so many shards. It is made here the first time."""
+        if shards not in self._templates:
+            name = f"template_{shards}"
+            _run(self, f"CREATE DATABASE {name} TEMPLATE template0")
+            migrate(PostgresAddress(self.url(name), self.folder / "bot", self.folder / "files", shards=shards))
+            self._templates[shards] = name
+        return self._templates[shards]
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -105,8 +115,6 @@ def postgres_server(options: Sequence[str] = QUICK) -> Iterator[Postgres]:
             shutil.chown(folder, _USER)
         server = Postgres(folder, options)
         try:
-            _run(server, "CREATE DATABASE template")
-            migrate(PostgresAddress(server.url("template"), folder / "bot", folder / "files"))
             yield server
         finally:
             server.stop()
@@ -144,7 +152,7 @@ class _Databases:
         """The one for a path. It is made here; it has no tables yet if there is no file."""
         store = path.resolve()
         if store not in self._made:
-            self._make(store, "template" if store.exists() else "template0")
+            self._make(store, self._server.template(1) if store.exists() else "template0")
         return self._made[store][0]
 
     def _make(self, store: Path, template: str) -> None:
@@ -210,12 +218,12 @@ def databases_for_files() -> Iterator[None]:
 
 
 @contextmanager
-def new_database(server: Postgres, folder: Path, template: str = "template") -> Iterator[PostgresAddress]:
+def new_database(server: Postgres, folder: Path, template: str | None = None) -> Iterator[PostgresAddress]:
     """A store in a new database of a server, of a bot in a folder; with the template ``template0`` it has no tables
     yet.
     """
     name = f"test{next(_numbers)}"
-    _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _run(server, f"CREATE DATABASE {name} TEMPLATE {template or server.template(1)}")
     yield PostgresAddress(server.url(name), folder / "bot", folder / "bot.files")
     _run(server, f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -223,10 +231,8 @@ def new_database(server: Postgres, folder: Path, template: str = "template") -> 
 @contextmanager
 def divided_database(server: Postgres, folder: Path, shards: int) -> Iterator[PostgresAddress]:
     """A store in a new database that is divided into so many shards."""
-    with new_database(server, folder, "template0") as address:
-        divided = replace(address, shards=shards)
-        migrate(divided)
-        yield divided
+    with new_database(server, folder, server.template(shards)) as address:
+        yield replace(address, shards=shards)
 
 
 def _copy(folder: Path, to: Path) -> Path:

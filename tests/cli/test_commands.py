@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from bot.cli import COMMANDS, bot
 from tests.cli.terminal import call, make_bot
+from tests.searches import over
 
 FLOWS = Path(__file__).parent.parent.parent / "flows"
 CAFE = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi, then: end}\n"
@@ -123,9 +124,7 @@ def test_a_full_disk_is_exit_code_1_in_words() -> None:
     assert (run.returncode, run.stderr) == (1, "bot: No space left on device\n")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("check",), ("check", "--format", "json"), ("check", "--format", "sarif"), ("chat",)]
-)
+@over(2, "arguments", [("check",), ("check", "--format", "json"), ("chat",), ("check", "--format", "sarif")])
 def test_a_name_or_a_line_that_is_no_unicode_is_shown_as_well_as_can_be(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
+from tests.searches import over
 
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "INPUTRC": os.devnull}
 COMPLETE = """
@@ -47,8 +48,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
+@over(
+    6,
+    "words, offered",
     [
         (["bot", "ch"], ["check", "chat"]),
         (["bot", "--v"], ["--version"]),
@@ -62,7 +64,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["bot", "test", "many/"], ["many/first"]),
         (["bot", "test", "ma"], ["dirnames"]),
     ],
-    ids=" ".join,
 )
 def test_commands_options_their_values_and_the_folders_of_bots(
     folder: Path, words: list[str], offered: list[str]

@@ -1,5 +1,6 @@
 """`bot test --generate`."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,21 @@ def price(cups: int) -> float:
 def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return make_bot(tmp_path / "bot", FLOWS, HANDLERS)
+
+
+@pytest.fixture(scope="module")
+def made_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tests that are generated for the bot."""
+    bot = make_bot(tmp_path_factory.mktemp("generated") / "bot", FLOWS, HANDLERS)
+    assert call("test", bot, "--generate").code == 0
+    return bot / "tests"
+
+
+@pytest.fixture
+def generated(bot: Path, made_tests: Path) -> Path:
+    """The bot with its generated tests."""
+    shutil.copytree(made_tests, bot / "tests")
+    return bot
 
 
 def files(bot: Path) -> dict[str, str]:
@@ -70,44 +86,40 @@ def test_options_that_would_do_nothing_are_refused(bot: Path, options: list[str]
     assert not (bot / "tests").exists()
 
 
-def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(bot: Path) -> None:
-    call("test", "bot", "--generate")
-    first = files(bot)
+def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(generated: Path) -> None:
+    first = files(generated)
     again = call("test", "bot", "--generate")
     assert again.code == 1
     assert again.err.startswith("bot/tests/generated contains generated tests already: add --force")
-    (bot / "tests" / "generated" / "own.yml").write_text("test: mine\ntalk: [user: hi]\n")
+    (generated / "tests" / "generated" / "own.yml").write_text("test: mine\ntalk: [user: hi]\n")
     assert call("test", "bot", "--generate", "--force").code == 0
-    assert files(bot) == {**first, "own.yml": "test: mine\ntalk: [user: hi]\n"}
+    assert files(generated) == {**first, "own.yml": "test: mine\ntalk: [user: hi]\n"}
 
 
-def test_a_file_that_somebody_has_made_their_own_is_not_written_over(bot: Path) -> None:
-    call("test", "bot", "--generate")
-    own = bot / "tests" / "generated" / "test_order.yml"
+def test_a_file_that_somebody_has_made_their_own_is_not_written_over(generated: Path) -> None:
+    own = generated / "tests" / "generated" / "test_order.yml"
     own.write_text("# mine now\n" + own.read_text())
     again = call("test", "bot", "--generate", "--force")
     assert (again.code, own.read_text().startswith("# mine now")) == (1, True)
     assert "bot/tests/generated/test_order.yml is no generated test any more: move it" in again.err
 
 
-def test_after_an_edit_of_a_text_they_fail_at_its_line_until_they_are_made_anew(bot: Path) -> None:
-    call("test", "bot", "--generate")
-    flows = bot / "flows" / "main.yml"
+def test_after_an_edit_of_a_text_they_fail_at_its_line_until_they_are_made_anew(generated: Path) -> None:
+    flows = generated / "flows" / "main.yml"
     flows.write_text(flows.read_text().replace("How many?", "How many cups?"))
     tested = call("test", "bot")
     assert tested.code == 1
     line = next(
-        number for number, text in enumerate(files(bot)["test_order.yml"].splitlines(), 1) if "How many?" in text
+        number for number, text in enumerate(files(generated)["test_order.yml"].splitlines(), 1) if "How many?" in text
     )
     assert f"      bot/tests/generated/test_order.yml:{line}: the bot says something else" in tested.lines
     assert call("test", "bot", "--generate", "--force").code == 0
     assert call("test", "bot").code == 0
 
 
-def test_generated_tests_of_what_is_gone_are_no_hindrance(bot: Path) -> None:
-    call("test", "bot", "--generate")
+def test_generated_tests_of_what_is_gone_are_no_hindrance(generated: Path) -> None:
     for file, text in (("flows/main.yml", FLOWS), ("handlers.py", HANDLERS)):
-        (bot / file).write_text(text.replace("shop.price", "shop.cost"))
+        (generated / file).write_text(text.replace("shop.price", "shop.cost"))
     assert "E501" in call("test", "bot").out
     assert call("test", "bot", "--generate", "--force").code == 0
 

@@ -176,7 +176,7 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
     "web": ("bot.server.web.web_service:WebService.run", whole_bot, True),
     "turns": ("bot.runtime.engine_loop:EngineLoop._run_cycle", whole_bot, True),
     "http": ("bot.services.http_client:_Loop._finish", request, True),
-    "emulator-http": ("bot.testing.emulator.emulator_server:_Server.service_actions", whole_bot, True),
+    "emulator-http": ("bot.testing.emulator.emulator_server:_Server.fileno", whole_bot, True),
     "emulator-webhook": ("bot.testing.emulator.webhooks:Webhooks._work", whole_bot, True),
     "some-time": ("bot.core.clock:Timekeeper._run", timekeeper, True),
     "handlers": ("bot.runtime.performers:WorkerPool._next", worker_pool, True),

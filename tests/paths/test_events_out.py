@@ -1,5 +1,6 @@
 """Events on the whole path: from a signed webhook to the receiver under ``events_to``, whatever it does."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -181,8 +182,8 @@ def test_an_event_of_one_contact_that_is_refused_holds_up_nobody_else(world: Wor
 def test_a_receiver_that_hangs_holds_up_no_conversation(world: World) -> None:
     done = threading.Event()
 
-    def hang(connection: object) -> bool:
-        return done.wait(PATIENCE)
+    def hang(connection: socket.socket) -> bool:
+        return done.wait(PATIENCE) and answer(200, {})(connection)
 
     world.receiver.by_default = hang
     with world.running():

@@ -10,7 +10,7 @@ from bot.core.clock import MovableClock
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Turn
-from bot.runtime.engine_cycle import AT_ONCE
+from bot.runtime import engine_cycle
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
@@ -19,6 +19,7 @@ from tests.runtime.engine_kit import START, World, advance, begin
 
 ANN, BOB = "491701", "491702"
 HOUR = timedelta(hours=1)
+AT_ONCE = 16  # how many events one commit takes here
 
 
 class Load:
@@ -60,7 +61,8 @@ class Load:
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Iterator[Load]:
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+    monkeypatch.setattr(engine_cycle, "AT_ONCE", AT_ONCE)
     load = Load(tmp_path / "bot.db")
     yield load
     if load.world is not None:

@@ -504,7 +504,7 @@ def check_kills(
             (folder / name / "bot.yml").write_text(BOT.replace("RECEIVER", address))
             (folder / name / "main.yml").write_text(FLOW)
             (folder / name / "handlers.py").write_text(HANDLERS)
-            servers.append(Server(folder / name, gateway, url, models))
+            servers.append(Server(folder / name, gateway, url, models, run=new_python if SEARCHING else Forked))
         kill_again_and_again(gateway, servers, store, events, victims, faults)
 
 

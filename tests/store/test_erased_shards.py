@@ -16,6 +16,7 @@ from bot.store.kept_files import contact_path, kept_files
 from bot.store.opening import engine_reader
 from bot.store.store_reader import StoreReader
 from tests.postgres import Postgres, divided_database
+from tests.searches import over
 from tests.store.store_kit import START
 
 SHARDS = 3
@@ -76,7 +77,7 @@ def others(store: PostgresAddress) -> int:
         return len([letter for letter in reader.dead_letters.newest() if letter.contact == OTHER])
 
 
-@pytest.mark.parametrize("order", [*permutations(range(SHARDS))])
+@over(2, "order", permutations(range(SHARDS)))
 def test_all_numbers_go_from_all_shards_in_any_order(store: PostgresAddress, order: tuple[int, ...]) -> None:
     shards = shards_of(store)
     assert left(store).keys() == {*NUMBERS}

@@ -271,7 +271,7 @@ def test_a_database_without_rights_or_of_another_encoding_is_refused_in_words(
         connection.execute("CREATE ROLE weak LOGIN")
         for encoding in ("LATIN1", "SQL_ASCII"):
             connection.execute(f"CREATE DATABASE {encoding} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
-    weak = postgres.url("template").replace("bot@", "weak@")
+    weak = postgres.url(postgres.template(1)).replace("bot@", "weak@")
     with pytest.raises(StoreUnavailable, match="permission denied for schema bot"):
         engine_reader(PostgresAddress(weak, tmp_path / "bot", tmp_path))
     weak = postgres.url("postgres").replace("bot@", "weak@")
@@ -341,7 +341,7 @@ def test_the_server_notices_a_machine_that_has_vanished(
     """Also while an answer is on its way to it, when no keepalives are sent."""
     monkeypatch.setenv("PGPORT", str(free_port))
     with postgres_server((*QUICK, "listen_addresses=127.0.0.1")):
-        address = PostgresAddress(f"postgresql://bot@127.0.0.1:{free_port}/template", tmp_path / "bot", tmp_path)
+        address = PostgresAddress(f"postgresql://bot@127.0.0.1:{free_port}/postgres", tmp_path / "bot", tmp_path)
         with connect(address, "engine") as connection:
             names = "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout"
             settings = [

@@ -2,6 +2,7 @@
 
 import json
 import select
+import selectors
 import socket
 import threading
 from collections.abc import Callable, Iterable
@@ -10,7 +11,6 @@ from email.utils import formatdate
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
-from time import monotonic, sleep
 from typing import Any, NoReturn
 from urllib.parse import unquote_to_bytes
 
@@ -38,9 +38,8 @@ class EmulatorServer:
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self._server = _Server(app, port, threads)
         self.port: int = self._server.server_address[1]
-        self._thread = threading.Thread(
-            target=guard(self._server.serve_forever), args=(0.02,), name="emulator-http", daemon=True
-        )
+        self._ends, self._end = socket.socketpair()
+        self._thread = threading.Thread(target=guard(self._accept), name="emulator-http", daemon=True)
 
     def start(self) -> None:
         """Begin to answer."""
@@ -48,10 +47,18 @@ class EmulatorServer:
 
     def stop(self) -> None:
         """Close every connection once its request is answered, and end the threads."""
-        self._server.shutdown()
+        self._end.close()
         self._thread.join()
         self._server.end_connections()
         self._server.server_close()
+
+    def _accept(self) -> None:
+        """Take connections until `stop` closes the other end of a pair of sockets: nothing is polled."""
+        with self._ends, selectors.DefaultSelector() as waiting:
+            waiting.register(self._server, selectors.EVENT_READ)
+            waiting.register(self._ends, selectors.EVENT_READ)
+            while all(key.fileobj is self._server for key, _ in waiting.select()):
+                self._server.handle_request()
 
 
 class _Server(ThreadingHTTPServer):
@@ -62,6 +69,7 @@ class _Server(ThreadingHTTPServer):
         self.app = app
         self.free = threading.Semaphore(threads)
         self._connections: set[socket.socket] = set()
+        self._closed = threading.Condition()
         super().__init__(("127.0.0.1", port), _Connection)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -73,15 +81,16 @@ class _Server(ThreadingHTTPServer):
         super().process_request_thread(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._connections.discard(request)
+        with self._closed:
+            self._connections.discard(request)
+            self._closed.notify_all()
         self.close_request(request)  # a shutdown would come before the reset that a fault may want
 
     def end_connections(self) -> None:
         """Read no more requests from the connections; after a moment, also drop answers that nobody reads."""
         self._shut(socket.SHUT_RD)
-        until = monotonic() + _STOP_SECONDS
-        while self._connections and monotonic() < until:
-            sleep(0.005)
+        with self._closed:
+            self._closed.wait_for(lambda: not self._connections, _STOP_SECONDS)
         self._shut(socket.SHUT_RDWR)
 
     def _shut(self, how: int) -> None:

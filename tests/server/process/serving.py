@@ -40,7 +40,7 @@ class Serving:
     """A `bot serve` in a folder of its own. Its lines come in over a queue.
 
     ``prefix`` is a command that runs it, ``arguments`` are more of its own; without one it is forked (`tests.server.process.warm`), and functions
-    may be ``broken`` (`tests.broken.break_for_good`).
+    may be ``broken`` and ``values`` others (`tests.broken`).
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Serving:
         *prefix: str,
         arguments: Sequence[str] = (),
         broken: Mapping[str, str] | None = None,
+        values: Mapping[str, Any] | None = None,
         **settings: str,
     ) -> None:
         self.store = store_at(folder / "bot.db")
@@ -71,7 +72,7 @@ class Serving:
                 stderr=write,
             )
             if prefix
-            else Forked(["serve", str(folder), *arguments], environ, write, broken)
+            else Forked(["serve", str(folder), *arguments], environ, write, broken, values)
         )
         os.close(write)
         self._output = os.fdopen(output)
@@ -190,9 +191,13 @@ def serves(folder: Path) -> Iterator[Serve]:
     started: list[Serving] = []
 
     def start(
-        *prefix: str, arguments: Sequence[str] = (), broken: Mapping[str, str] | None = None, **settings: str
+        *prefix: str,
+        arguments: Sequence[str] = (),
+        broken: Mapping[str, str] | None = None,
+        values: Mapping[str, Any] | None = None,
+        **settings: str,
     ) -> Serving:
-        started.append(Serving(folder, *prefix, arguments=arguments, broken=broken, **settings))
+        started.append(Serving(folder, *prefix, arguments=arguments, broken=broken, values=values, **settings))
         return started[-1]
 
     yield start

@@ -8,7 +8,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
 
@@ -27,7 +27,7 @@ from bot.store.store_reader import StoreReader
 from bot.store.store_setup import prepare
 from bot.testing.emulator.emulator import Emulator
 from tests.patience import PATIENCE, gone, wait_for
-from tests.postgres import Postgres, new_database
+from tests.postgres import Postgres, divided_database
 from tests.server.process.machines import FLOW, Shared
 from tests.server.process.serving import answer_of
 from tests.server.test_kill import Server
@@ -80,7 +80,8 @@ class Divided:
 
     def wait_for_shares(self, *shares: int) -> None:
         """Wait until machines work on so many shards each, the fewest first."""
-        wait_for(lambda: sorted(len(machine.shards) for machine in self.machines()) == [*shares])
+        with closing(engine_reader(self.store)) as database:
+            wait_for(lambda: sorted(len(machine.shards) for machine in database.machines()) == [*shares], 0.05)
 
     def ask(self, server: Server, shard: int, request: EngineRequest[A]) -> A:
         """What the engine of a shard answers on a server's machine, once it is there."""
@@ -97,11 +98,11 @@ def divided(tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("BOT_SHARDS", str(SHARDS))
     with (
         Emulator(per_minute=1_000_000, per_day=1_000_000, schedule_scale=0.001) as gateway,
-        new_database(postgres, tmp_path, "template0") as store,
+        divided_database(postgres, tmp_path, SHARDS) as store,
     ):
         share = Shared(tmp_path, gateway, store)
         try:
-            yield Divided(share, gateway, replace(store, shards=SHARDS))
+            yield Divided(share, gateway, store)
         finally:
             for server in share.servers:
                 server.stop()

@@ -4,8 +4,10 @@ import os
 import resource
 import signal
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
@@ -112,8 +114,8 @@ def test_an_older_inbox_is_refused_in_words_however_often_it_is_started_and_noth
     restored.settle(4)
 
 
-def talking(serve: Serve, gateway: Emulator) -> Serving:
-    serving = serve(BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key).up()
+def talking(serve: Serve, gateway: Emulator, values: Mapping[str, Any] | None = None) -> Serving:
+    serving = serve(values=values, BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key).up()
     gateway.subscribe(f"http://127.0.0.1:{serving.port}/webhook", secret=SECRET)
     return serving
 
@@ -125,8 +127,8 @@ def test_a_stop_waits_for_a_slow_send_gives_up_a_handler_that_hangs_and_nothing_
     (folder / "bot.yml").write_text(BOT.replace("retry:", "errors: {else: end}, retry:"))
     (folder / "hang.yml").write_text("flow: hang\nstart: {words: [hang]}\nsteps: {h: {call: hang, within: 55s}}\n")
     with Emulator() as gateway:
-        gateway.faults.add("slow", seconds=3.0, count=1)
-        serving = talking(serve, gateway)
+        gateway.faults.add("slow", seconds=1.0, count=1)
+        serving = talking(serve, gateway, {"bot.server.app:Engine.stop.__defaults__": [6.0]})
         gateway.receive("6281234567891", "hang")
         until((folder / "hanging").exists)
         gateway.receive(CONTACT, "hi")
@@ -196,8 +198,9 @@ def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other
         "import time\nfrom bot import function\n\n@function('nap')\ndef nap() -> None:\n    time.sleep(3600)\n"
     )
     (folder / "nap.yml").write_text("flow: nap\nstart: {words: [nap]}\nsteps: {n: {say: '{{ nap() }}'}}\n")
+    soon = {"bot.loading.watchdog:SECONDS": 0.2, "bot.loading.watchdog:WATCHDOG._stuck_seconds": 0.2}
     with Emulator() as gateway:
-        serving = talking(serve, gateway)
+        serving = talking(serve, gateway, soon)
         nap = gateway.receive("6281234567891", "nap")
         assert gateway.wait_until(lambda: nap in gateway.acknowledged, PATIENCE)
         gateway.receive(CONTACT, "hi")

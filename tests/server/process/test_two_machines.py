@@ -5,14 +5,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -35,6 +34,7 @@ from tests.postgres import Postgres, new_database
 from tests.s3_store import BUCKET, s3_store
 from tests.server.process.machines import BOT, FLOW, Shared
 from tests.server.process.serving import answer_of
+from tests.server.process.warm import Forked
 from tests.server.test_kill import Server
 
 ANN = "6281234567890"
@@ -338,17 +338,17 @@ def test_a_machine_that_only_takes_events_keeps_them_until_an_engine_on_another_
 def test_a_role_of_its_own_needs_a_store_that_machines_share(tmp_path: Path) -> None:
     (tmp_path / "bot.yml").write_text(BOT)
     (tmp_path / "main.yml").write_text(FLOW)
-    ended = serve(tmp_path, str(tmp_path / "bot.db"), "--engine")
-    assert ended.returncode == 1
-    assert "a file of SQLite has one server, which does both" in ended.stderr
+    code, said = serve(tmp_path, str(tmp_path / "bot.db"), "--engine")
+    assert code == 1
+    assert "a file of SQLite has one server, which does both" in said
 
 
 def command(server: Server, *arguments: str) -> str:
     """What a command prints on a server's machine."""
-    line = [sys.executable, "-m", "bot", *arguments]
-    done = subprocess.run(line, env=server.environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    with patch.dict(os.environ, server.environment):
+        done = call(*arguments)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_a_photo_in_an_s3_like_store_is_read_exported_and_erased_from_another_machine(
@@ -372,8 +372,8 @@ def test_a_photo_in_an_s3_like_store_is_read_exported_and_erased_from_another_ma
         assert [path for path in (tmp_path / "objects" / BUCKET).rglob("*") if path.is_file()] == []
 
 
-def serve(folder: Path, store: str, *roles: str, **settings: str) -> "subprocess.CompletedProcess[str]":
-    """What `bot serve` says that ends by itself."""
+def serve(folder: Path, store: str, *roles: str, **settings: str) -> tuple[int, str]:
+    """The exit code of a `bot serve` that ends by itself, and all that it says."""
     environ = {
         **{name: value for name, value in os.environ.items() if not name.startswith("BOT_")},
         "BOT_STORE": store,
@@ -383,8 +383,10 @@ def serve(folder: Path, store: str, *roles: str, **settings: str) -> "subprocess
         "BOT_WEBHOOK_SECRET": "a-secret-of-the-gateway-0123456789",
         **settings,
     }
-    command = [sys.executable, "-m", "bot", "serve", str(folder), *roles]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    said = folder / "said"
+    with said.open("w") as output:
+        code = Forked(["serve", str(folder), *roles], environ, output.fileno()).wait(PATIENCE)
+    return code, said.read_text()
 
 
 def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(tmp_path: Path, postgres: Postgres) -> None:
@@ -394,11 +396,10 @@ def test_a_bot_whose_flows_keep_files_needs_a_place_that_all_machines_reach(tmp_
     )
     (tmp_path / "main.yml").write_text(flow)
     with new_database(postgres, tmp_path) as store, s3_store(tmp_path / "objects") as variables:
-        ended = serve(tmp_path, store.url)
+        code, said = serve(tmp_path, store.url)
+        assert code == 1 and "set BOT_FILES to a folder that all machines share" in said
         without_bucket = serve(tmp_path, store.url, **variables, BOT_FILES="s3://none")
-    assert ended.returncode == without_bucket.returncode == 1
-    assert "set BOT_FILES to a folder that all machines share" in ended.stderr
-    assert without_bucket.stderr == "the bucket none of BOT_FILES does not exist: make it, or name another\n"
+        assert without_bucket == (1, "the bucket none of BOT_FILES does not exist: make it, or name another\n")
 
 
 @pytest.mark.parametrize(
@@ -413,6 +414,6 @@ def test_a_database_that_cannot_be_used_is_said_in_words(
 ) -> None:
     (tmp_path / "bot.yml").write_text(BOT)
     (tmp_path / "main.yml").write_text(FLOW)
-    ended = serve(tmp_path, address.format(folder=postgres.folder))
-    assert ended.returncode == 1
-    assert "cannot be used now" in ended.stderr and reason in ended.stderr and "Traceback" not in ended.stderr
+    code, said = serve(tmp_path, address.format(folder=postgres.folder))
+    assert code == 1
+    assert "cannot be used now" in said and reason in said and "Traceback" not in said

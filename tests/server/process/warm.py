@@ -1,8 +1,9 @@
 """`bot serve` without the second in which Python imports it.
 
 A process that has imported everything (`python -m tests.server.process.warm`, one of each worker) forks the server, as the
-server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes.
-`tests/server/test_kill.py`, and tests that run a command, start a new Python instead.
+server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes. Only
+the pauses are shorter before what fails again and again is started again.
+A search with `tests/server/test_kill.py`, and tests that run a command, start a new Python instead.
 """
 
 import atexit
@@ -23,9 +24,10 @@ from typing import Any
 
 from bot.cli import main as run
 from bot.server.process.supervisor import fork
-from tests.broken import break_for_good
+from tests.broken import break_for_good, set_for_good
 
 ROOT = Path(__file__).parents[3]
+VALUES = {"bot.server.process.supervisor:LONGEST_PAUSE": 0.2}
 
 
 class Forked:
@@ -37,9 +39,11 @@ class Forked:
         environ: Mapping[str, str],
         output: int,
         broken: Mapping[str, str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         self.returncode: int | None = None
-        request = {"arguments": arguments, "environ": dict(environ), "broken": dict(broken or {})}
+        changed = {"broken": dict(broken or {}), "values": {**VALUES, **(values or {})}}
+        request = {"arguments": arguments, "environ": dict(environ), **changed}
         self.pid = _warm().fork(request, output)
 
     def poll(self) -> int | None:
@@ -182,6 +186,7 @@ def _serve(request: dict[str, Any], output: int) -> None:
     os.environ.update(request["environ"])
     sys.argv = ["bot", *request["arguments"]]
     break_for_good(request["broken"])
+    set_for_good(request["values"])
     try:
         run()
     except SystemExit as end:
