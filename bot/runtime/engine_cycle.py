@@ -122,10 +122,10 @@ class EngineCycle:
         self._paused = PausedAlarms(store, alarms)
         self._has_passed = False  # whether a cycle has come to its end
         self._clock_watch = ClockWatch(store, clock)
-        self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._log_events = LogEvents(read, alarms, clock)
+        self._housekeeping = Housekeeping(store, inbox, clock, self._erase, self._log_events.clear_old)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
         self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
@@ -256,9 +256,7 @@ class EngineCycle:
         if self._store.events.may_wait and len(self._events) < _EVENTS_AT_ONCE:
             times.append(self._store.events.next_due(self._events))
         self.next_wake = min([at for at in times if at is not None], default=None)
-        now = self._clock.elapsed()
-        self._log_events.clear_old(now)
-        return self._housekeeping.run(now)
+        return self._housekeeping.run(self._clock.elapsed())
 
     def _catch_up(self, begun: Bounds) -> None:
         if self._sends.done_upto(begun.message) and self._calls.done_upto(begun.call):
@@ -537,14 +535,24 @@ class LogEvents:
 
 
 class Housekeeping:
-    """Decides when to look for erasures and for expired rows. ``erase`` erases a contact."""
+    """Decides when to look for erasures and for what has expired. ``erase`` erases a contact, ``clear_old`` clears the
+    alarms that are over.
+    """
 
-    def __init__(self, store: EngineStore, inbox: InboxReader, clock: Clock, erase: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: EngineStore,
+        inbox: InboxReader,
+        clock: Clock,
+        erase: Callable[[str], None],
+        clear_old: Callable[[float], None],
+    ) -> None:
         self.erasing = True  # whether there may be erasures to finish
         self._store = store
         self._inbox = inbox
         self._clock = clock
         self._erase = erase
+        self._clear_old = clear_old
         self._expiry = ExpiryTime(clock)
         self._prune_at = self._erased_at = clock.elapsed()
 
@@ -565,7 +573,10 @@ class Housekeeping:
         self._erased_at = now + _ERASED_EVERY
 
     def _prune(self, now: float) -> bool:
-        """Delete some of the rows that have expired, once a minute. True when there are more of them."""
+        """Clear old alarms, and delete some of the rows that have expired, once a minute. True when there are more of
+        them.
+        """
+        self._clear_old(now)
         more = self._store.prune(self._expiry.now())
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
