@@ -135,10 +135,8 @@ def _without(*left_out: str) -> Change:
     """Leave statements out of each commit."""
     statements = Commit.statements
 
-    def left(
-        self: Commit, recent: Mapping[str, Session], turns: Sequence[int]
-    ) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        return (each for each in statements(self, recent, turns) if each[0] not in left_out)
+    def left(self: Commit, recent: Mapping[str, Session], turns: Iterator[int]) -> dict[str, list[tuple[Any, ...]]]:
+        return {sql: rows for sql, rows in statements(self, recent, turns).items() if sql not in left_out}
 
     return Commit, "statements", left
 

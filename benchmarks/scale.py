@@ -103,7 +103,7 @@ def fill_contacts(folder: Path, contacts: int) -> None:
     engine = Engine(folder)
     for contact in range(MODELS):
         append_bodies(engine.log, [*islice(talk(contact), taken(contact))])
-    while engine.log.execute("SELECT max(seq) FROM log").fetchone()[0] > engine.store.cursor():
+    while engine.log.execute("SELECT max(seq) FROM log").fetchone()[0] > engine.store.cursor:
         engine.take()
     engine.take()  # the results of the last messages
     close(engine)

@@ -153,25 +153,22 @@ class ClockJumps:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._began = self._beginning()
+        self._began = clock.now() - timedelta(seconds=clock.elapsed())  # the time of day at which nothing had passed
 
-    def pop(self, beginning: datetime | None = None) -> timedelta:
-        """How far the clock was set since the last call: below 0 is back, 0 is not at all.
-
-        ``beginning`` is the time of day at which nothing had passed, where the caller has just asked the clock.
+    def pop(self, now: datetime, elapsed: float) -> timedelta:
+        """How far the clock, which says ``now`` and ``elapsed``, was set since the last call: below 0 is back, 0 is not
+        at all.
         """
-        by = self.pending(beginning)
+        by = now - timedelta(seconds=elapsed) - self._began
+        if -SMALLEST_STEP < by < SMALLEST_STEP:
+            return _NOTHING
         self._began += by
         return by
 
-    def pending(self, beginning: datetime | None = None) -> timedelta:
-        """The same, without an effect on the next call."""
-        by = (beginning or self._beginning()) - self._began
-        return by if by <= -SMALLEST_STEP or by >= SMALLEST_STEP else _NOTHING
-
-    def _beginning(self) -> datetime:
-        """The time of day at which nothing had passed, as the clock says now."""
-        return self._clock.now() - timedelta(seconds=self._clock.elapsed())
+    def pending(self) -> bool:
+        """True if the clock was set since the last call of `pop`."""
+        by = self._clock.now() - timedelta(seconds=self._clock.elapsed()) - self._began
+        return not -SMALLEST_STEP < by < SMALLEST_STEP
 
 
 class ExpiryTime:
@@ -192,7 +189,7 @@ class ExpiryTime:
         """The time of day, or one before it."""
         with self._lock:
             now, passed = self._clock.now(), self._clock.elapsed()
-            by = self._jumps.pop(now - timedelta(seconds=passed))
+            by = self._jumps.pop(now, passed)
             if not by and not self._ahead:
                 return now
             if by < timedelta():
@@ -235,9 +232,9 @@ class Timekeeper:
         self._ended = False
         self._thread = threading.Thread(target=guard(self._run), name=f"{name}-time", daemon=True)
 
-    def wake_by(self, time: float | None) -> None:
+    def wake_by(self, time: float) -> None:
         """Wake the thread at this time at the latest. With the lock held."""
-        if time is not None and (self._due is None or time < self._due):
+        if self._due is None or time < self._due:
             self._due = time
             self._changed.notify_all()
             if self._thread.ident is None and not self._ended:
@@ -271,6 +268,10 @@ class DelayQueue(Generic[T]):
         self.ready: deque[T] = deque()
         self._later: list[tuple[float, int, T]] = []
         self._order = count()
+
+    def __iter__(self) -> Iterator[tuple[float, T]]:
+        """The items that are ready later, the first ones first, each with its time."""
+        return ((due_at, item) for due_at, _, item in sorted(self._later))
 
     def add(self, item: T, due_at: float, now: float) -> None:
         """Add an item that is ready at ``due_at``."""

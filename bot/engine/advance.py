@@ -45,9 +45,8 @@ from bot.core.turn import Turn
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
 from bot.engine.drafts import choose_draft
-from bot.engine.entering import open_flow, put_again
+from bot.engine.entering import ask, open_flow, put_again
 from bot.engine.executor import Executor
-from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
 from bot.engine.found_answers import accept_found, look_ahead, look_by_model
@@ -69,7 +68,7 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
-from bot.engine.replies import is_kept, kept, put_since, reply_of
+from bot.engine.replies import is_kept, kept, put_since
 from bot.engine.slots import has_own_answers, may_mean_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
@@ -88,8 +87,10 @@ from bot.engine.starting_flows import (
 )
 from bot.engine.team_questions import on_colleague_decided, take_decision, withdraw_left
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
-from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.turn_effects import (
+from bot.engine.turn_context import (
+    FAILURES,
+    FlowBroken,
+    TurnContext,
     bring_late,
     call_error_hooks,
     remember,
@@ -114,7 +115,7 @@ from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
-from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
+from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId, reply_of
 
 MOST_UNANSWERED = 10
 """How many of the contact's messages the bot takes that an agent has left unanswered: the newest."""
@@ -169,14 +170,27 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     if turn.session.tags is not session.tags or isinstance(event, ContactChanged):
         update_gateway_contact(turn, session)
     parked = kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
-    return turn.result.build(turn.session, wake_at(turn), turn.trace, parked, results)
+    made = turn.result
+    return Turn(
+        turn.session,
+        tuple(made.effects),
+        wake_at(turn),
+        turn.trace,
+        made.failure,
+        made.in_plain_text,
+        made.given_up,
+        parked,
+        made.drops_parked,
+        results,
+        made.start,
+    )
 
 
 def _on_event(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
-        if isinstance(event, MessageReceived) and not event.is_heard:
+        if isinstance(event, MessageReceived) and event.kind in UNHEARD_KINDS:
             turn.trace.rule = f"{UNHEARD_KINDS[event.kind]}: not heard"
             return
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
@@ -385,7 +399,7 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
 def _title_of_template(executor: Executor, reply: Reply) -> bool:
     """The title of a reply to an earlier template, if only one template with valid replies has it."""
     turn = executor.turn
-    if reply.text is None or reply.is_foreign or not turn.session.valid_replies:
+    if reply.text is None or not turn.session.valid_replies or reply.is_foreign:
         return False
     kept = replies_with(turn, reply.text)
     return kept is not None and _go_back_to_template(executor, kept, reply)

@@ -12,8 +12,7 @@ from typing import Any
 from bot.core.effects import DeleteFile
 from bot.core.session import Frame, Plan, Session
 from bot.core.values import dumps, files_in
-from bot.engine.turn_context import TurnContext
-from bot.engine.turn_effects import add_effect
+from bot.engine.turn_context import TurnContext, add_effect
 from bot.language.flow.definition import LANGUAGE
 from bot.language.source.wall_clock import next_after
 from bot.language.steps.transition import Assignment

@@ -11,15 +11,13 @@ from bot.core.session import Correction
 from bot.core.turn import StepTaken
 from bot.core.waits import ForContact
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
-from bot.engine.entering import begin, enter, open_flow, put_again, read_ahead
-from bot.engine.failures import ask, failure_outcome
+from bot.engine.entering import ask, begin, enter, failure_outcome, open_flow, put_again, read_ahead
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question, set_aside
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, reopen_unanswered, switch_flow
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out, note_result, send_messages, wait
-from bot.engine.turn_context import FAILURES, Failure, TurnContext
-from bot.engine.turn_effects import send
+from bot.engine.turn_context import FAILURES, Failure, TurnContext, send
 from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import ResolvedTransition
 from bot.language.steps.step_facts import StepFailed
@@ -98,7 +96,8 @@ class Executor:
         if frame.waits is not None:
             frame.waits = frame.waits.without_effect()
         turn.left_states[frame.visit] = frame.step_state if result.step_state is None else result.step_state
-        turn.session.apology_due = turn.session.apology_due or step.is_model_failure(outcome)
+        if step.facts.asks_models and step.is_model_failure(outcome):
+            turn.session.apology_due = True
         try:
             if resolved.success:
                 apply_options(turn, step, result)
@@ -231,9 +230,10 @@ class Executor:
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows; if the conversation ends by that, the event counts.
         """
-        frame, step = self.turn.session.frame, self.turn.known_step
+        frame = self.turn.session.frame
         if frame is None or self.turn.session.agent is not None:
             return False
+        step = self.turn.known_step
         if step is not None and step.fingerprint == frame.fingerprint:  # nearly always
             return False
         change, result = migrate(self.turn)

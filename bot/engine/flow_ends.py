@@ -8,8 +8,7 @@ from dataclasses import replace
 from bot.core.events import TimeReached
 from bot.core.session import Draft, Frame, Question, UnansweredQuestion, first_of_conversation
 from bot.core.waits import ForContact, ForEffect, ForTime
-from bot.engine.entering import count_entry, enter, put_again
-from bot.engine.failures import ask
+from bot.engine.entering import ask, count_entry, enter, put_again
 from bot.engine.frame_stack import (
     arrive,
     change_flow,
@@ -23,8 +22,7 @@ from bot.engine.frame_stack import (
 )
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.step_actions import carry_out, note_message
-from bot.engine.turn_context import TurnContext
-from bot.engine.turn_effects import send
+from bot.engine.turn_context import TurnContext, send
 from bot.language.source.languages import wording
 from bot.language.steps import yes_no_question
 from bot.language.steps.draft_step import MOST_DRAFTS

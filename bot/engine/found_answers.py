@@ -6,9 +6,8 @@
 from collections.abc import Mapping
 
 from bot.engine import slots
-from bot.engine.entering import answer_ahead, ask_model_for_slots, put_again
+from bot.engine.entering import answer_ahead, ask, ask_model_for_slots, put_again
 from bot.engine.executor import Executor
-from bot.engine.failures import ask
 from bot.language.steps.step_kind import Reply
 
 

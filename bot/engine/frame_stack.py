@@ -30,9 +30,11 @@ def push_flow(
     first = turn.session.visit + 1
     frame = Frame(name, step, 0, now, now, first_visit=first, came_from=came_from, interrupts=interrupts)
     turn.session.frames = (*below, frame)
-    declare_variables(turn)
+    if turn.flow.variables:
+        declare_variables(turn)
     try:
-        assign_values(turn, inputs)
+        if inputs:
+            assign_values(turn, inputs)
     except TypeMismatch:
         turn.session.frames = below
         raise

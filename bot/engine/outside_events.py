@@ -31,22 +31,29 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
 from bot.engine.contact_values import note_cleared
-from bot.engine.entering import open_flow
+from bot.engine.entering import ask, open_flow, refuse
 from bot.engine.executor import Executor
-from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import end_all
-from bot.engine.replies import merged, reply_of
+from bot.engine.replies import merged
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.step_actions import note_message, stop_gathering
-from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.turn_effects import add_effect, keep_late, keeps_quiet, let_happen, send
+from bot.engine.turn_context import (
+    FAILURES,
+    FlowBroken,
+    TurnContext,
+    add_effect,
+    keep_late,
+    keeps_quiet,
+    let_happen,
+    send,
+)
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.source.wall_clock import duration_words
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Redirect, Reply, ReplyId
+from bot.language.steps.step_kind import Redirect, Reply, ReplyId, reply_of
 from bot.language.types.type_registry import TypeMismatch
 
 UNDELIVERED = ("replaced", "superseded", "contact_limit")

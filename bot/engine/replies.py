@@ -1,4 +1,4 @@
-"""Messages of contacts as steps see them: the reply that each is, several as one, those from before the question."""
+"""Messages of contacts that were parked, or came before the question: several as one, and when they were written."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,23 +8,7 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.session import Frame, Session
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.language.steps.ai_exchange import from_contact
-from bot.language.steps.step_kind import Reply, ReplyId
-
-
-def reply_of(event: MessageReceived | Tapped) -> Reply:
-    """The reply for steps. A quick reply may come as a tap or as text (docs/decisions.md)."""
-    if isinstance(event, Tapped):
-        tap = ReplyId.parse(event.reply)
-        return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
-    if event.kind == "text":
-        tap = ReplyId.parse(event.text or "")
-        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
-    if event.kind == "location" and event.location is None:
-        return Reply(text=event.text)
-    if event.transcribed and event.text is not None:
-        return Reply(text=event.text)
-    return Reply(media=event.media, location=event.location, kind=event.kind)
-
+from bot.language.steps.step_kind import reply_of
 
 _KEPT = "kept:"
 

@@ -8,8 +8,8 @@ from typing import Any
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, first_of_conversation
 from bot.core.turn import UNHEARD
 from bot.core.values import Record
+from bot.engine.entering import refuse
 from bot.engine.executor import Executor
-from bot.engine.failures import refuse
 from bot.engine.frame_stack import note_unanswered, remove_step_tags
 from bot.engine.scheduled_flows import MOST_KEPT, fitting_inputs, heard_at, is_decided, is_kept, keep_plans
 from bot.engine.starting_flows import start_plan, triggers

@@ -6,8 +6,7 @@ from bot.core.messages import TextMessage
 from bot.engine.entering import put_again
 from bot.engine.executor import Executor
 from bot.engine.starting_flows import triggers
-from bot.engine.turn_context import FAILURES, TurnContext
-from bot.engine.turn_effects import send
+from bot.engine.turn_context import FAILURES, TurnContext, send
 from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
     BOT,

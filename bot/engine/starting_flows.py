@@ -53,7 +53,10 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
     match = starts.by_texts(reply.texts or caption, turn.contact_language)
-    return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole, match.by)
+    if match is None:
+        return None
+    inputs = _inputs_of(turn, match) if match.given else {}
+    return FoundStart(match.flow, inputs, match.whole, match.by)
 
 
 def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:

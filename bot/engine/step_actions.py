@@ -15,8 +15,7 @@ from bot.core.turn import StepTaken
 from bot.core.waits import ForContact, ForEffect, ForFlow, ForPerson, ForSend, ForTime
 from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, note_cleared, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
-from bot.engine.turn_context import TurnContext
-from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
+from bot.engine.turn_context import TurnContext, add_effect, call_hooks, let_happen, send
 from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import LANGUAGE, Step
 from bot.language.python.decorators import HANDOFF, TEAM_QUESTION

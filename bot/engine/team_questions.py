@@ -6,8 +6,8 @@ from bot.core.events import ColleagueDecided
 from bot.core.session import Session, TeamQuestion
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, remove_tag
+from bot.engine.entering import ask
 from bot.engine.executor import Executor
-from bot.engine.failures import ask
 from bot.engine.turn_context import TurnContext
 
 

@@ -7,8 +7,8 @@ from bot.core.events import ColleagueDecided
 from bot.core.session import LONGEST_REST, Frame
 from bot.core.waits import ForContact, ForTime
 from bot.engine.drafts import expire_draft, next_draft
+from bot.engine.entering import ask, refuse
 from bot.engine.executor import Executor
-from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import note_unanswered, timeout_at
 from bot.engine.outside_events import on_silence_over
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, pop_next_due

@@ -9,8 +9,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, LeftExchange, Session
 from bot.core.turn import Counted, shown_outcome
 from bot.engine.frame_stack import end_all
-from bot.engine.turn_context import FAILURES, TurnContext
-from bot.engine.turn_effects import add_effect, call_hooks, drop_late, publish, send
+from bot.engine.turn_context import FAILURES, TurnContext, add_effect, call_hooks, drop_late, publish, send
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.python.decorators import END as CONVERSATION_END
 from bot.language.source.languages import OWN_WORDINGS, wording

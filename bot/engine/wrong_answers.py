@@ -5,8 +5,7 @@ from dataclasses import replace
 from bot.core.messages import TextMessage
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import note_unanswered
-from bot.engine.turn_context import FAILURES, TurnContext
-from bot.engine.turn_effects import send
+from bot.engine.turn_context import FAILURES, TurnContext, send
 from bot.language.source.languages import wording
 from bot.language.steps.step_kind import Reply
 from bot.language.steps.transition import AGAIN

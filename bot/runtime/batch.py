@@ -288,7 +288,7 @@ class Batch:
     ) -> None:
         self.store = store
         self.now = now
-        self.commit = Commit(store.cursor(), now)
+        self.commit = Commit(store.cursor, now)
         self.advance = advance
         self.forwarded: Forwarded | None = None
         self.marks = run.in_quarantine
@@ -508,7 +508,8 @@ class Batch:
             self.commit.broadcasts.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.dead_letters.add("turn", event.contact, turn.failure, json_text(event))
-        self._queue_if_due(event.contact, turn.wake_at)
+        if turn.wake_at is not None:
+            self._queue_if_due(event.contact, turn.wake_at)
         if causes:
             self._cause(turn, event)
         return turn
@@ -534,9 +535,9 @@ class Batch:
         self.commit.add_turn(session, event, turn, rows, micros)
         return not all(rows)
 
-    def _queue_if_due(self, contact: str, at: datetime | None) -> None:
+    def _queue_if_due(self, contact: str, at: datetime) -> None:
         """Queue a wake-up of a session if its time has come already."""
-        if at is not None and at <= self.now:
+        if at <= self.now:
             heappush(self._due, (at, contact))
 
     def _cause(self, turn: Turn, event: Event) -> None:
@@ -569,7 +570,8 @@ class Batch:
             times = (*(plan.at for plan in rest.plans), *(draft.until for draft in rest.drafts))
             wake_at = max(min(times), event.at) if times else None
             self.commit.sessions.set(rest, wake_at)
-            self._queue_if_due(event.contact, wake_at)
+            if wake_at is not None:
+                self._queue_if_due(event.contact, wake_at)
 
 
 def _is_kept(parked: ParkedRow | MessageReceived | Tapped) -> bool:

@@ -100,9 +100,9 @@ class LimitAlarms:
         """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are
         messages to send.
         """
-        used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
-        if not (used_up or none_said or self._reported):
+        if not (waiting or self._reported):
             return
+        used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
         self._report_while(
             "day-limit",
             now,
@@ -330,8 +330,6 @@ class Delivery:
         """
         with self._lock:
             now = self._clock.elapsed()
-            self._contact_limiter.refresh(now)
-            self._limit_alarms.refresh(now, waiting=self._waiting() > 0)
             self._scheduler.update(now)
             queues = []
             while self._running and self._in_flight < self._most and (queue := self._pop(now)) is not None:
@@ -339,8 +337,12 @@ class Delivery:
             if queues:
                 return queues, None
             self._sending = False
-            change = self._scheduler.next_change(now)
-            self._timekeeper.wake_by(change)
+            self._contact_limiter.refresh(now)
+            waiting = self._waiting() > 0
+            self._limit_alarms.refresh(now, waiting)
+            change = self._scheduler.next_change(now) if waiting else None
+            if change is not None:
+                self._timekeeper.wake_by(change)
             return [], change
 
     def _ended(self, queue: ContactQueue, attempt: SendAttempt) -> None:
@@ -359,9 +361,8 @@ class Delivery:
             while self._attempts:
                 self._done(*self._attempts.popleft())
             more = self._waiting() > 0
-            self._limit_alarms.refresh(
-                self._clock.elapsed(), waiting=more
-            )  # a thread that begins to send may look late
+            # a thread that begins to send may look late
+            self._limit_alarms.refresh(self._clock.elapsed(), waiting=more)
         if more:
             self._send_all()
 

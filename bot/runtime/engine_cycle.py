@@ -111,7 +111,6 @@ class EngineCycle:
     ) -> None:
         self.advance = advance
         self.dead_letter_hooks = dead_letter_hooks
-        self.cursor = store.cursor()
         self.more = False  # whether the last cycle left something that the next one can take
         self.next_wake: datetime | None = None
         self._store = store
@@ -123,10 +122,10 @@ class EngineCycle:
         self._paused = PausedAlarms(store, alarms)
         self._has_passed = False  # whether a cycle has come to its end
         self._clock_watch = ClockWatch(store, clock)
-        self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._log_events = LogEvents(read, alarms, clock)
+        self._housekeeping = Housekeeping(store, inbox, clock, self._erase, self._log_events.clear_old)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
         self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
@@ -153,7 +152,7 @@ class EngineCycle:
             )
         self._taken_before = age.taken
         self._clock_watch.begin()
-        self.crashes.begin(self.cursor, self._clock.now(), AT_ONCE)
+        self.crashes.begin(store.cursor, self._clock.now(), AT_ONCE)
         unclear = store.messages.claimed()
         self._sends.adopt(unclear)
         self._early.begin()
@@ -179,15 +178,16 @@ class EngineCycle:
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
-        started = self._clock.elapsed()
-        self._catch_up()
+        started, now = self._clock.elapsed(), self._clock.now()
+        if self._has_passed and self.crashes.begun is not None:
+            self._catch_up(self.crashes.begun)
         for erasure in [request for request in incoming.requests if isinstance(request, EraseContact)]:
             self._erase(erasure.contact, erasure.by)
-        self._clock_watch.correct()
+        self._clock_watch.correct(now, started)
         self._sends.refill()
         self._calls.refill()
-        batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
-        batch.repeated = self.cursor < self._taken_before
+        batch = Batch(self._store, self.advance, self.crashes.run, now, self._share)
+        batch.repeated = self._store.cursor < self._taken_before
         in_quarantine = self.crashes.run.in_quarantine
         for sent in incoming.sent:
             batch.marks = in_quarantine and self.crashes.may_crash(sent)
@@ -205,15 +205,17 @@ class EngineCycle:
                 known or self._store.sessions.knows(called.row.contact)
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
-        most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
+        came = len(incoming)
+        most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - came
         batch.marks = in_quarantine
         answers = [self._answer(batch, request) for request in incoming.requests]
         if self._store.shards.others:
             self._early.forward(batch)
         rows, more = self._take_log(batch, most)
         batch.marks = in_quarantine
+        broadcasts = self._store.broadcasts
         changed = batch.commit.broadcasts.written or batch.commit.broadcasts.opted_out
-        if changed or not self._store.broadcasts.at_rest(batch.now):
+        if changed or (broadcasts.may_wait and not broadcasts.at_rest(batch.now)):
             continue_broadcasts(batch, self._take_back)
         if batch.to_read or not self._list_looked_at:
             read_contacts(batch)
@@ -228,11 +230,11 @@ class EngineCycle:
             self._deliver_events(batch.now)
         operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts.frees_some)
         self.more = operated or more or self._sends.behind or self._calls.behind
-        self.more = self.more or bool(self._store.broadcasts.done())
+        self.more = self.more or (broadcasts.may_wait and bool(broadcasts.done()))
         self._has_passed = True
         if worked:
             seconds = self._clock.elapsed() - started
-            self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
+            self._metrics.committed(batch.commit, rows, came, batch.now, seconds)
             incoming.count(self._metrics)
             if unsent:
                 self._given_up.note(incoming.sent)
@@ -246,29 +248,28 @@ class EngineCycle:
 
     def housekeeping(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
-        self._catch_up()
-        event = self._store.events.next_due(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
-        times = self._store.sessions.next_wake(), self._store.broadcasts.next_due(), event
-        self.next_wake = min((at for at in times if at is not None), default=None)
-        self._log_events.clear_old()
-        self._housekeeping.finish_erasures()
-        return self._housekeeping.prune()
-
-    def _catch_up(self) -> None:
         if self._has_passed and self.crashes.begun is not None:
-            self.crashes.catch_up(self.crashes.begun, self.cursor, self._done_upto)
+            self._catch_up(self.crashes.begun)
+        times = [self._store.sessions.next_wake()]
+        if self._store.broadcasts.may_wait:
+            times.append(self._store.broadcasts.next_due())
+        if self._store.events.may_wait and len(self._events) < _EVENTS_AT_ONCE:
+            times.append(self._store.events.next_due(self._events))
+        self.next_wake = min([at for at in times if at is not None], default=None)
+        return self._housekeeping.run(self._clock.elapsed())
+
+    def _catch_up(self, begun: Bounds) -> None:
+        if self._sends.done_upto(begun.message) and self._calls.done_upto(begun.call):
+            self.crashes.catch_up(begun, self._store.cursor)
 
     def all_done(self) -> bool:
         """True if nothing waits to be sent or called, and no result is awaited."""
-        return self._done_upto(sys.maxsize, sys.maxsize)
-
-    def _done_upto(self, send: int, call: int) -> bool:
-        return self._sends.done_upto(send) and self._calls.done_upto(call)
+        return self._sends.done_upto(sys.maxsize) and self._calls.done_upto(sys.maxsize)
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now, the clock was not set, and the log is read."""
         done = self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
-        return done and not (self._clock_watch.is_set or self._inbox.has_after(self.cursor))
+        return done and not (self._clock_watch.is_set or self._inbox.has_after(self._store.cursor))
 
     def _take_log(self, batch: Batch, most: int) -> tuple[list[LogRow], bool]:
         """Take the next rows of the log and the timers that are due, up to the first that may have crashed the engine.
@@ -277,7 +278,7 @@ class EngineCycle:
         """
         if most <= 0:
             return [], True
-        rows, due = self._inbox.after(self.cursor, most), self._store.sessions.due(batch.now, most)
+        rows, due = self._inbox.after(self._store.cursor, most), self._store.sessions.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
         if due:
             batch.expect(due)
@@ -326,7 +327,7 @@ class EngineCycle:
 
     def _erase(self, contact: str, by: str = OPERATOR) -> None:
         """Erase a contact in a commit of its own, before everything that this cycle writes."""
-        rows = self._store.erase(contact, self.cursor, self._clock.now(), by)
+        rows = self._store.erase(contact, self._store.cursor, self._clock.now(), by)
         self._housekeeping.erasing = True
         self._sends.done(rows.sends)
         self._calls.done(rows.calls)
@@ -370,7 +371,6 @@ class EngineCycle:
         commit = batch.commit
         if not self._store.write(commit):
             return False
-        self.cursor = commit.cursor
         if commit.messages.ended:
             self._sends.done(commit.messages.ended)
         if commit.calls.ended:
@@ -411,9 +411,11 @@ class ClockWatch:
             ahead = " (or the clock of another machine is ahead)" if is_shared(self._store.address) else ""
             self._set_back(last - now, f"while the bot was down{ahead}, at least")
 
-    def correct(self) -> None:
-        """Set the times in the store back if the clock was set back. If this fails, the next call does it."""
-        self._set_by += self._jumps.pop()
+    def correct(self, now: datetime, elapsed: float) -> None:
+        """Set the times in the store back if the clock, which says ``now`` and ``elapsed``, was set back. If this
+        fails, the next call does it.
+        """
+        self._set_by += self._jumps.pop(now, elapsed)
         if self._set_by < timedelta():
             self._set_back(-self._set_by, "by")
         elif self._set_by:
@@ -443,7 +445,7 @@ class CrashWatch:
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
         """The bounds of what the earlier run may have taken: one commit, and results of calls it had begun."""
-        rows, due, ids = self._inbox.after(cursor, most), self._store.sessions.due(now, most), self._store.ids.last()
+        rows, due, ids = self._inbox.after(cursor, most), self._store.sessions.due(now, most), self._store.ids.last
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:
             upto = min(upto, due[-1].wake_at)
@@ -469,14 +471,10 @@ class CrashWatch:
                 return self.may_crash(taken.row)
         return not isinstance(taken, EventRow) and taken.id <= begun.call
 
-    def catch_up(self, begun: Bounds, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
+    def catch_up(self, begun: Bounds, cursor: int) -> None:
         """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
-        been taking.
-
-        ``done_upto`` is true if the messages and the calls up to these ids are done.
+        been taking. Its messages and calls are.
         """
-        if not done_upto(begun.message, begun.call):
-            return
         if cursor < begun.log and self._inbox.has_after(cursor):  # the last of them may have been erased
             return
         wake = self._store.sessions.next_wake()
@@ -529,44 +527,56 @@ class LogEvents:
             )
             self._alarms.report(UNREADABLE, what, advice, row.name)
 
-    def clear_old(self) -> None:
+    def clear_old(self, now: float) -> None:
         """Clear the alarms that are over."""
-        now = self._clock.elapsed()
         for kind in [kind for kind, until in self._until.items() if until <= now]:
             del self._until[kind], self._counts[kind]
             self._alarms.clear(*kind)
 
 
 class Housekeeping:
-    """Decides when to look for erasures and for expired rows. ``erase`` erases a contact."""
+    """Decides when to look for erasures and for what has expired. ``erase`` erases a contact, ``clear_old`` clears the
+    alarms that are over.
+    """
 
-    def __init__(self, store: EngineStore, inbox: InboxReader, clock: Clock, erase: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: EngineStore,
+        inbox: InboxReader,
+        clock: Clock,
+        erase: Callable[[str], None],
+        clear_old: Callable[[float], None],
+    ) -> None:
         self.erasing = True  # whether there may be erasures to finish
         self._store = store
         self._inbox = inbox
         self._clock = clock
         self._erase = erase
+        self._clear_old = clear_old
         self._expiry = ExpiryTime(clock)
         self._prune_at = self._erased_at = clock.elapsed()
 
-    def finish_erasures(self) -> None:
+    def run(self, now: float) -> bool:
+        """Do what is to be done by now. True when there is more of it."""
+        if self.erasing and now >= self._erased_at:
+            self._finish_erasures(now)
+        return now >= self._prune_at and self._prune(now)
+
+    def _finish_erasures(self, now: float) -> None:
         """Once a second, erase the contacts whose erasure was requested elsewhere, and what has come from erased
         contacts since.
         """
-        now = self._clock.elapsed()
-        if not self.erasing or now < self._erased_at:
-            return
         for contact in self._store.erasures.asked():
             self._erase(contact)
         self.erasing = self._store.erasures.finish(self._inbox.has_of) or bool(self._store.shards.others)
         self._store.ids.drop_drawn()
         self._erased_at = now + _ERASED_EVERY
 
-    def prune(self) -> bool:
-        """Delete some of the rows that have expired, once a minute. True when there are more of them."""
-        now = self._clock.elapsed()
-        if now < self._prune_at:
-            return False
+    def _prune(self, now: float) -> bool:
+        """Clear old alarms, and delete some of the rows that have expired, once a minute. True when there are more of
+        them.
+        """
+        self._clear_old(now)
         more = self._store.prune(self._expiry.now())
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more

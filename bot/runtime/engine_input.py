@@ -170,9 +170,7 @@ class InFlightWindow(Generic[R]):
 
     def done_upto(self, id: int) -> bool:
         """True when nothing is left to do of the rows up to an id."""
-        return (
-            not self._some_left and (not self.behind or self._upto >= id) and all(given > id for given in self._given)
-        )
+        return not self._some_left and (not self.behind or self._upto >= id) and min(self._given, default=id + 1) > id
 
     def idle(self) -> bool:
         """True when nothing is left to do now."""
@@ -606,8 +604,9 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
     writes to, or in another form of it.
     """
     if event.contact:
-        known = batch.forwarded is not None or batch.sessions.knows(event.contact)
-        contact = None if known else batch.sessions.contact_of_alias(event.contact)
+        if batch.sessions.knows(event.contact):
+            return event
+        contact = batch.sessions.contact_of_alias(event.contact) if batch.forwarded is None else None
         return batch.sessions.addressed(event) if contact is None else replace(event, contact=contact)
     if isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
         contact = None if event.conversation is None else batch.sessions.contact_in(event.conversation)

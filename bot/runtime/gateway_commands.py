@@ -188,7 +188,7 @@ def commands_without_server(account: AccountSettings, store: StoreAddress, clock
 
 def _note_in_store(store: StoreAddress, clock: Clock, call: str) -> None:
     with suppress(StoreMissing), closing(EngineStore(shards_of(store)[0])) as own:  # in whichever: all are read
-        commit = Commit(own.cursor(), clock.now())
+        commit = Commit(own.cursor, clock.now())
         note_command(commit, call)
         own.write(commit)
 

@@ -507,7 +507,7 @@ class WorkerPool(Generic[J, R]):
         """Look at the jobs again, because something has changed. With the lock held."""
         self._update(free=0)
 
-    def wake_by(self, time: float | None) -> None:
+    def wake_by(self, time: float) -> None:
         """Wake the pool at this time at the latest, to begin the jobs that can begin. With the lock held."""
         self._timekeeper.wake_by(time)
 
@@ -519,7 +519,8 @@ class WorkerPool(Generic[J, R]):
             return None
         ready, next_change = self._refresh(self._clock.elapsed())
         self._call(ready - free)
-        self.wake_by(next_change)
+        if next_change is not None:
+            self.wake_by(next_change)
         return next_change
 
     def _call(self, workers: int) -> None:

@@ -9,7 +9,7 @@ limits and its channel, in this order: a refusal for one of these shows that eve
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from itertools import chain, islice
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -69,7 +69,9 @@ class Scheduler:
         self._commands_wait = commands_wait
         self._route_of = route_of
         self._queues: dict[QueueName, ContactQueue] = {}
-        self._waiting: dict[int, dict[Route, DelayQueue[ContactQueue]]] = {priority: {} for priority in PRIORITIES}
+        # whose first message is due, by priority and route; the route that goes next is the first
+        self._ready: dict[int, dict[Route, deque[ContactQueue]]] = {priority: {} for priority in PRIORITIES}
+        self._later: DelayQueue[ContactQueue] = DelayQueue()
         self._rows: Counter[Route] = Counter()
         # what was left in the file
         self._left_routes: set[Route] = set()
@@ -80,55 +82,56 @@ class Scheduler:
 
     def pop(self, now: float) -> tuple[ContactQueue, int] | None:
         """The next queue whose first message can be sent, and the permit for it."""
-        for priority in self._priorities():
-            for route, waiting in self._waiting[priority].items():
-                if not waiting.ready or self._breakers[route].free_at(now) != now:
+        for priority, by_route in self._ready.items():
+            if not by_route or (priority == CAMPAIGN and self._commands_wait()):
+                continue
+            for route, ready in by_route.items():
+                if self._breakers[route].free_at(now) != now:
                     continue
-                permit = self._limiter.acquire(now, priority, len(waiting.ready))
+                permit = self._limiter.acquire(now, priority, len(ready))
                 if permit is None:
                     break
-                # the other routes go first next time
-                self._waiting[priority][route] = self._waiting[priority].pop(route)
-                return waiting.ready.popleft(), permit
+                queue = by_route.pop(route).popleft()
+                if ready:
+                    by_route[route] = ready  # the other routes go first next time
+                return queue, permit
         return None
 
     def update(self, now: float) -> None:
         """Make ready what is due."""
-        for waiting in self._all_waiting():
-            waiting.update(now)
+        self._later.update(now)
+        while self._later.ready:
+            self._make_ready(self._later.ready.popleft())
 
     def next_change(self, now: float) -> float | None:
         """The next time after now at which something can be sent or falls due."""
-        times = [*self._free_times(now), *(waiting.next_due() for waiting in self._all_waiting())]
-        return min((at for at in times if at is not None and at > now), default=None)
+        times = [*self._free_times(now), self._later.next_due()]
+        return min([at for at in times if at is not None and at > now], default=None)
 
     def next_sendable(self, now: float) -> float | None:
         """When the next message can be sent, which may be now; None when there is none, or that depends on an
         answer.
         """
-        times = [*self._free_times(now)]
-        for priority, by_route in self._waiting.items():
+        times = self._free_times(now)
+        first: dict[tuple[int, Route], float] = {}
+        for due, queue in self._later:
+            first.setdefault((queue.priority, queue.route), due)
+        for (priority, route), due in first.items():
             free = self._limiter.free_at(now, priority)
-            for route, waiting in by_route.items():
-                due = waiting.next_due()
-                if due is not None and free is not None:
-                    times.append(self._breakers[route].free_at(max(due, free)))
+            if free is not None:
+                times.append(self._breakers[route].free_at(max(due, free)))
         return min((at for at in times if at is not None), default=None)
 
-    def _priorities(self) -> tuple[int, ...]:
-        """The priorities, the first to go first. Campaigns are left out while a command waits."""
-        return PRIORITIES[:-1] if self._commands_wait() else PRIORITIES
-
-    def _all_waiting(self) -> Iterator[DelayQueue[ContactQueue]]:
-        return chain.from_iterable(by_route.values() for by_route in self._waiting.values())
-
-    def _free_times(self, now: float) -> Iterator[float | None]:
+    def _free_times(self, now: float) -> list[float | None]:
         """The times at which ready messages can go, for each priority and route; None if that depends on an answer."""
-        for priority in self._priorities():
-            routes = [route for route, waiting in self._waiting[priority].items() if waiting.ready]
-            free = self._limiter.free_at(now, priority) if routes else None
+        times: list[float | None] = []
+        for priority, by_route in self._ready.items():
+            if not by_route or (priority == CAMPAIGN and self._commands_wait()):
+                continue
+            free = self._limiter.free_at(now, priority)
             if free is not None:
-                yield from (self._breakers[route].free_at(free) for route in routes)
+                times += [self._breakers[route].free_at(free) for route in by_route]
+        return times
 
     # The queues
 
@@ -153,18 +156,19 @@ class Scheduler:
     def wait(self, queue: ContactQueue, seconds: float) -> None:
         """Try the queue's first message after so many seconds, unless the queue was removed meanwhile."""
         if self._has(queue):
-            self._schedule(queue, seconds)
+            self._schedule(queue, seconds, self._clock.elapsed())
 
     def finish(self, queue: ContactQueue) -> None:
         """The queue's first message is done with: the next one is tried."""
-        if not self._has(queue):
+        name = queue.name
+        if self._queues.get(name) is not queue:
             return
         queue.rows.popleft()
         self._rows[queue.route] -= 1
         if queue.rows:
             self._begin(queue)
         else:
-            del self._queues[queue.name]
+            del self._queues[name]
 
     def remove_contact(self, contact: str) -> None:
         """Forget all queues of a contact."""
@@ -199,21 +203,27 @@ class Scheduler:
             )
         else:
             wait = max(wait, share_in)
-        self._schedule(queue, wait)
+        self._schedule(queue, wait, now)
 
-    def _schedule(self, queue: ContactQueue, wait: float) -> None:
-        now = self._clock.elapsed()
+    def _schedule(self, queue: ContactQueue, wait: float, now: float) -> None:
         queue.due_at = now + wait
-        by_route = self._waiting[queue.priority]
-        if queue.route not in by_route:
-            by_route[queue.route] = DelayQueue()
-        by_route[queue.route].add(queue, queue.due_at, now)
+        if wait > 0:
+            self._later.add(queue, queue.due_at, now)
+        else:
+            self._make_ready(queue)
+
+    def _make_ready(self, queue: ContactQueue) -> None:
+        self._ready[queue.priority].setdefault(queue.route, deque()).append(queue)
 
     def _remove(self, ids: Set[int]) -> None:
         """Forget rows. One that is in flight goes only with its whole queue."""
         whole = {name for name, queue in self._queues.items() if all(row.id in ids for row in queue.rows)}
-        for waiting in self._all_waiting():
-            waiting.remove(lambda queue: queue.name in whole)
+        self._later.remove(lambda queue: queue.name in whole)
+        for by_route in self._ready.values():
+            for route, ready in [*by_route.items()]:
+                by_route[route] = deque(queue for queue in ready if queue.name not in whole)
+                if not by_route[route]:
+                    del by_route[route]
         for name in whole:
             del self._queues[name]
         for queue in self:
@@ -224,9 +234,8 @@ class Scheduler:
 
     def room(self) -> int:
         """How many more rows fit into memory."""
-        held = {route: rows for route, rows in self._rows.items() if self._is_held(route)}
-        counted = len(self) - sum(rows - min(rows, HELD_ROWS) for rows in held.values())
-        return max(0, CAPACITY - counted)
+        held = [rows for route, rows in self._rows.items() if rows > HELD_ROWS and self._is_held(route)]
+        return max(0, CAPACITY - self._rows.total() + sum(held) - HELD_ROWS * len(held))
 
     def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
         """The rows that are to be added next. The other rows stay in the store until `accepts_again`.
@@ -234,6 +243,9 @@ class Scheduler:
         So neither a held channel nor one contact's flood fills the memory that all contacts share. Half of it is kept
         for replies.
         """
+        some_left = self._left_routes or self._left_queues or self._left_others
+        if not some_left and self._rows.total() + len(rows) <= min(HELD_ROWS, QUEUE_ROWS):
+            return [*rows]
         if not self._left_others and any(row.priority != REPLY for row in rows):
             self._left_others = self._others() >= CAPACITY // 2
         return [row for row in rows if self._has_room_for(row)]
@@ -393,29 +405,27 @@ def limits_pause(said: float | None, before: float) -> float:
     return min(max(least, 2 * before), max(least, MINUTE))
 
 
-class CircuitBreakers:
+class CircuitBreakers(dict[Route, CircuitBreaker]):
     """A circuit breaker for each route, and the alarms of the open ones. Delivery uses them with its lock held."""
 
     def __init__(self, alarms: Alarms, channels: Iterable[str] = ()) -> None:
+        super().__init__({route: CircuitBreaker(route) for route in (*channels, *OtherRoute)})
         self._alarms = alarms
-        self._routes: dict[Route, CircuitBreaker] = {route: CircuitBreaker(route) for route in (*channels, *OtherRoute)}
 
-    def __getitem__(self, route: Route) -> CircuitBreaker:
-        breaker = self._routes.get(route)
-        if breaker is None:
-            breaker = self._routes[route] = CircuitBreaker(route)
+    def __missing__(self, route: Route) -> CircuitBreaker:
+        breaker = self[route] = CircuitBreaker(route)
         return breaker
 
     def keep(self, channels: Iterable[str]) -> None:
         """Use these channels from now on: close the breakers of all others."""
         kept = {*channels, *OtherRoute}
-        for breaker in self._routes.values():
+        for breaker in self.values():
             if breaker.route not in kept and breaker.reason in (ADDRESS, CHANNEL, LIMITS):
                 self._close(breaker)
 
     def share(self, known: dict[str, Any], offset: float, now: float) -> None:
         """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed."""
-        for breaker in self._routes.values():
+        for breaker in self.values():
             version, reason, pause, probe_at = known.get(_about(breaker.route), [0, "", 0.0, 0.0])
             if version > breaker.version:
                 if reason and breaker.reason not in (ADDRESS, CHANNEL):
@@ -482,13 +492,13 @@ class CircuitBreakers:
         wrong.
         """
         exempt = OtherRoute.COMMANDS if fault == ACCOUNT else None
-        return [each for each in self._routes.values() if not each.reason and each.route is not exempt]
+        return [each for each in self.values() if not each.reason and each.route is not exempt]
 
     def _close(self, breaker: CircuitBreaker, *, succeeded: bool = True) -> None:
         reason = breaker.reason
         breaker.close(succeeded=succeeded)
         if reason == ACCOUNT:
-            for each in self._routes.values():
+            for each in self.values():
                 if each.reason == ACCOUNT:
                     each.close(succeeded=succeeded)
         self._alarms.clear(_ALARMS[reason], "" if reason == ACCOUNT else _about(breaker.route))

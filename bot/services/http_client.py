@@ -16,11 +16,12 @@ import socket
 import threading
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
+from itertools import repeat
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
@@ -310,10 +311,6 @@ class HttpClient:
             self._reach.failed(str(error), error.advice)
         return error
 
-    def _answered(self) -> None:
-        if self._reach is not None:
-            self._reach.answered()
-
     def _timed_out(self, deadline: float) -> HttpError:
         kind = Silent if monotonic() < deadline else DeadlinePassed
         return self._reported(kind(f"no whole answer from {self._peer}: timed out"))
@@ -370,9 +367,10 @@ class _Exchange:
 
     def failure(self, code: int, text: str) -> HttpError | None:
         """The exception for a request that failed; None if it did not."""
-        if not code and (b"\r\n" not in self.lines or (self._unpacked and self._unpacked.is_cut)):
+        unpacked = self._unpacked
+        if not code and (b"\r\n" not in self.lines or (unpacked is not None and unpacked.is_cut)):
             code = pycurl.E_PARTIAL_FILE
-        if self._unpacked and self._unpacked.is_broken:
+        if unpacked is not None and unpacked.is_broken:
             code = pycurl.E_BAD_CONTENT_ENCODING
         if not code:
             return None
@@ -383,17 +381,18 @@ class _Exchange:
         return self._body.tell() > 0 or bool(self.curl.getinfo(pycurl.REQUEST_SIZE))
 
     def _write(self, data: bytes) -> int | None:
-        """Take what has come of the body; -1 ends the request."""
-        if self._unpacked is None:
-            headers = map(bytes.lower, self.lines)
-            self._unpacked = _Unpacked(any(h.startswith(b"content-encoding:") and b"gzip" in h for h in headers))
+        """Take what has come of the body; -1 ends the request. A body that is not compressed, although its header says
+        so, passes unchanged.
+        """
+        if self._unpacked is None and not self.size and data.startswith(_GZIP) and _says_gzip(self.lines):
+            self._unpacked = _Unpacked()
         room = self.client._body_limit + 1 - self.size  # what is one byte too long need not be unpacked further
-        for part in self._unpacked.parts(data, room):
+        for part in (data,) if self._unpacked is None else self._unpacked.parts(data, room):
             self.size += len(part)
             if self.size > self.client._body_limit:
                 return -1
             self._receive(part)
-        return -1 if self._unpacked.is_broken else None
+        return -1 if self._unpacked is not None and self._unpacked.is_broken else None
 
     def _receive(self, data: bytes) -> None:
         """Keep or pass on some bytes of the body."""
@@ -401,19 +400,14 @@ class _Exchange:
 
 
 class _Unpacked:
-    """Decompresses a body as it comes. A body that is not compressed, although its header says so, passes unchanged."""
+    """Decompresses a body as it comes."""
 
-    def __init__(self, packed: bool) -> None:
-        self._packed = packed
+    def __init__(self) -> None:
         self._zlib: Any = None
         self.is_broken = False
 
     def parts(self, data: bytes, room: int) -> Iterator[bytes]:
         """The bytes that these unpack to, at most ``room`` at a time."""
-        if self._zlib is None and not (self._packed and data.startswith(_GZIP)):
-            self._packed = False
-            yield data
-            return
         while data and not self.is_broken:
             if self._zlib is None or self._zlib.eof:  # a body may be compressed in several pieces
                 if not data.startswith(_GZIP):
@@ -434,6 +428,11 @@ class _Unpacked:
 _GZIP = b"\x1f"  # its first byte, with which no text begins
 
 
+def _says_gzip(lines: Iterable[bytes]) -> bool:
+    """True if a header says that the body is compressed."""
+    return any(line.startswith(b"content-encoding:") and b"gzip" in line for line in map(bytes.lower, lines))
+
+
 class _Whole(_Exchange):
     """A request whose answer is wanted whole. It can be asked again once it is done with."""
 
@@ -447,7 +446,8 @@ class _Whole(_Exchange):
     def ended(self, code: int, text: str) -> None:
         error, done = self.failure(code, text), self.done
         if error is None:
-            self.client._answered()
+            if self.client._reach is not None:
+                self.client._reach.answered()
             answer: Response | HttpError = Response(*_head(self.lines), b"".join(self._chunks))
         else:
             answer = error
@@ -494,7 +494,8 @@ class _Stream(_Exchange):
     def head(self) -> tuple[int, Headers]:
         """Wait for the answer's head."""
         self._next(self._first)
-        self.client._answered()
+        if self.client._reach is not None:
+            self.client._reach.answered()
         return _head(list(self.lines))
 
     def chunks(self, idle: float) -> Iterator[bytes]:
@@ -623,7 +624,8 @@ class _Loop:
                 self._happened(file, events)
             if self._multi.timeout() == 0:  # requests have begun, or a time is up
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
-            self._finish()
+            if self._exchanges:
+                self._finish()
             while self._calls:
                 _guarded(self._calls.popleft())
 
@@ -644,7 +646,7 @@ class _Loop:
         more = 1
         while more:
             more, whole, failed = self._multi.info_read()
-            for curl, code, text in (*((curl, 0, "") for curl in whole), *failed):
+            for curl, code, text in (*zip(whole, repeat(0), repeat("")), *failed):
                 exchange = self._exchanges.pop(curl)
                 self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
                 self._multi.remove_handle(curl)

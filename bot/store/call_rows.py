@@ -90,29 +90,29 @@ class CallChanges:
             row.attempts,
             time_text(row.due_at),
         )
-        self._rows.add(_ADD, (row.id, storable(row.ref), row.key, *what))
+        self._rows[_ADD].append((row.id, storable(row.ref), row.key, *what))
         self.added.append(row)
 
     def claim(self, row: CallRow) -> None:
         """Note, in the crash quarantine, that a call is about to be made. A crash after that is blamed on the call."""
-        self._rows.add(_CLAIM, (self._rows.at, row.id))
+        self._rows[_CLAIM].append((self._rows.at, row.id))
 
     def try_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
         """Keep a call, to be tried again later."""
-        self._rows.add(_TRY_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
+        self._rows[_TRY_AGAIN].append((attempts, time_text(due_at), storable(detail), row.id))
 
     def said(self, row: CallRow) -> None:
         """Note that a paragraph of the model's answer was taken."""
-        self._rows.add(_SAID, (row.id,))
+        self._rows[_SAID].append((row.id,))
 
     def add_usage(self, row: CallRow, flow: str, used: Usage) -> None:
         """Add the tokens that a model's answer used, complete or not."""
         counts = (used.prompt_tokens, used.completion_tokens, int(used.estimated))
-        self._rows.add(ADD_USAGE, (self._rows.at, storable(row.contact), flow, storable(used.model), *counts))
+        self._rows[ADD_USAGE].append((self._rows.at, storable(row.contact), flow, storable(used.model), *counts))
 
     def end(self, row: CallRow) -> None:
         """Delete a call that has ended."""
-        self._rows.add(_END, (row.id,))
+        self._rows[_END].append((row.id,))
         self.ended.add(row.id)
 
 
@@ -132,24 +132,24 @@ class ParkedEvents(Queries):
 
 @mutable
 class ParkedChanges:
-    """The events that a commit parks, and those whose rows it deletes: ``removed``, by id."""
+    """The events that a commit parks, ``added``, by contact, and those whose rows it deletes: ``removed``, by id."""
 
     _rows: CommitRows
     removed: set[int] = field(default_factory=set)
-    _parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = field(default_factory=dict)
+    added: dict[str, list[tuple[MessageReceived | Tapped, str]]] = field(default_factory=dict)
 
     def add(self, event: MessageReceived | Tapped) -> None:
         """Keep an event until its contact's call has ended."""
-        self._parked.setdefault(event.contact, []).append((event, json_text(event)))
+        self.added.setdefault(event.contact, []).append((event, json_text(event)))
 
     def pop(self, contact: str) -> list[MessageReceived | Tapped]:
         """Return the contact's events that this commit would have parked, in order, and do not park them."""
-        return [event for event, _ in self._parked.pop(contact, ())]
+        return [event for event, _ in self.added.pop(contact, ())]
 
     def rows(self) -> Rows:
         """The rows to write."""
         return {
-            _PARK: [(storable(c), event, self._rows.at) for c, parked in self._parked.items() for _, event in parked],
+            _PARK: [(storable(c), event, self._rows.at) for c, parked in self.added.items() for _, event in parked],
             _UNPARK: [(id,) for id in self.removed],
         }
 
@@ -170,15 +170,9 @@ class StoredEvents(Queries):
     @reads_rows
     def next_due(self, without: Collection[int]) -> datetime | None:
         """When the next event that is not among ``without`` is due; None if no other event waits."""
-        if not self.may_wait:
-            return None
         row = self.database.one(_FIRST_EVENT_DUE, json_text([*without]))
         self.may_wait = row is not None or bool(without)
         return None if row is None else datetime.fromisoformat(row[0])
-
-    def committed(self, changes: "EventChanges") -> None:
-        """Note what a commit has written."""
-        self.may_wait = self.may_wait or changes.adds_some
 
 
 def _event_row(
@@ -191,31 +185,30 @@ def _event_row(
 
 @mutable
 class EventChanges:
-    """The events that a commit adds, and ``tried``, the ids of those that ended or are due again later."""
+    """The events that a commit adds, if there are ``some_added``, and ``tried``, the ids of those that ended or are due
+    again later.
+    """
 
     _rows: CommitRows
     _dead_letters: DeadLetterChanges
+    some_added: bool = False
     tried: set[int] = field(default_factory=set)
 
     def add(self, event: NewEvent, effect: str = "") -> None:
         """Add an event to deliver. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
         what = storable(event.contact), effect or json_text(event.effect), self._rows.at
-        self._rows.add(_ADD_EVENT, (storable(event.ref), event.key, *what))
-
-    @property
-    def adds_some(self) -> bool:
-        """True if there are new events to deliver."""
-        return _ADD_EVENT in self._rows.added
+        self._rows[_ADD_EVENT].append((storable(event.ref), event.key, *what))
+        self.some_added = True
 
     def try_again(self, row: EventRow, attempts: int, due_at: datetime, detail: str) -> None:
         """Keep an event that could not be delivered, to be tried again later."""
-        self._rows.add(_TRY_EVENT_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
+        self._rows[_TRY_EVENT_AGAIN].append((attempts, time_text(due_at), storable(detail), row.id))
         self.tried.add(row.id)
 
     def end(self, row: EventRow) -> None:
         """Delete an event that was delivered or given up. The contact's next event is due."""
-        self._rows.add(EVENT_ENDED, (row.id,))
-        self._rows.add(_NEXT_IS_DUE, (storable(row.contact), self._rows.at))
+        self._rows[EVENT_ENDED].append((row.id,))
+        self._rows[_NEXT_IS_DUE].append((storable(row.contact), self._rows.at))
         self.tried.add(row.id)
 
     def give_up(self, row: EventRow, detail: str) -> None:

@@ -58,7 +58,8 @@ class Commit:
     """
 
     def __init__(self, cursor: int, at: datetime) -> None:
-        self._rows = rows = CommitRows(time_text(at))
+        self._rows = rows = CommitRows(list)
+        rows.at = time_text(at)
         self.sessions = SessionChanges(rows)
         self.parked = ParkedChanges(rows)
         self.dead_letters = DeadLetterChanges(rows)
@@ -75,33 +76,37 @@ class Commit:
         self._last_event: str | None = None
         self._results = Counter[Counted]()
 
-    @property
-    def new_turns(self) -> int:
-        """How many lines the trace gets."""
-        return len(self._rows.added[trace_rows.ADD_TURN])
-
-    def statements(self, latest: Mapping[str, Session], turns: Sequence[int]) -> Iterator[tuple[str, list[Row]]]:
-        """The statements to write, each with its rows; none if nothing has happened. ``latest`` are sessions in the
-        store, ``turns`` the ids of the trace's `new_turns` lines.
+    def statements(self, latest: Mapping[str, Session], turns: Iterator[int]) -> dict[str, list[Row]]:
+        """The statements to write, in order, each with its rows; none if nothing has happened. ``latest`` are sessions
+        in the store, ``turns`` ids for the lines of the trace.
         """
-        added = self._rows.added
-        rows: dict[str, list[Row]] = {
-            **added,
-            trace_rows.ADD_TURN: [(id, *row) for id, row in zip(turns, added[trace_rows.ADD_TURN], strict=True)],
-            **self.sessions.rows(latest),
-            **self.parked.rows(),
-            **self.contact_list.rows(),
-            **self.broadcasts.rows(),
-            session_rows.ADD_ALIAS: list(self.aliases.items()),
-            count_rows.COUNT_RESULT: [
-                (self._rows.at[:10], *map(storable, counted), count) for counted, count in self._results.items()
-            ],
-        }
-        written = sorted([each for each in rows.items() if each[1]], key=lambda each: _PLACE[each[0]])
-        if written or self.forwarded or self.cursor != self._cursor_before:
-            last = (rows[-1].id if rows else 0 for rows in (self.messages.added, self.calls.added))
-            yield _CURSOR, [(self.cursor, self._last_event, self._rows.at, *last, turns[-1] if turns else 0)]
-            yield from written
+        rows: dict[str, list[Row]] = {**self._rows}
+        last_turn = 0
+        if added := rows.get(trace_rows.ADD_TURN):
+            rows[trace_rows.ADD_TURN] = added = [(next(turns), *row) for row in added]
+            last_turn = added[-1][0]
+        if self.sessions.written:
+            rows |= self.sessions.rows(latest)
+        if self.parked.added or self.parked.removed:
+            rows |= self.parked.rows()
+        if self.contact_list.listed or self.contact_list.unlisted:
+            rows |= self.contact_list.rows()
+        if self.broadcasts.written or self.broadcasts.opted_out:
+            rows |= self.broadcasts.rows()
+        if self.aliases:
+            rows[session_rows.ADD_ALIAS] = list(self.aliases.items())
+        if self._results:
+            day = self._rows.at[:10]
+            rows[count_rows.COUNT_RESULT] = [
+                (day, *map(storable, counted), count) for counted, count in self._results.items()
+            ]
+        written = {sql: rows[sql] for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]}
+        if not (written or self.forwarded or self.cursor != self._cursor_before):
+            return {}
+        last_send = self.messages.added[-1].id if self.messages.added else 0
+        last_call = self.calls.added[-1].id if self.calls.added else 0
+        moved = self.cursor, self._last_event, self._rows.at, last_send, last_call, last_turn
+        return {_CURSOR: [moved], **written}
 
     def move_cursor(self, seq: int, event_id: str) -> None:
         """Move the cursor to an event of the log. Its id is stored too, as another log may have another event there."""
@@ -128,7 +133,7 @@ class Commit:
         effects = [json_text(effect) for effect in turn.effects]
         met = None if before.frames else json_text(before)  # `bot replay` begins a conversation with its first session
         written = turn_row(event, turn.trace, effects, micros)
-        self._rows.added[trace_rows.ADD_TURN].append((self._rows.at, *written, met, session[4]))
+        self._rows[trace_rows.ADD_TURN].append((self._rows.at, *written, met, session[4]))
         self.sessions.written[event.contact] = turn.session, session
         self.turns.append((event, turn, micros))
         for counted in turn.results:
@@ -137,7 +142,7 @@ class Commit:
             first = next((row for row in rows if isinstance(row, OutboxRow) and isinstance(row.effect, Send)), None)
             if first is not None:
                 whose = storable(turn.session.broadcast), storable(event.contact)
-                self._rows.add(broadcast_rows.FIRST_SEND, (first.id, *whose))
+                self._rows[broadcast_rows.FIRST_SEND].append((first.id, *whose))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self.messages.add(row, effect)
@@ -154,10 +159,10 @@ class Commit:
         self, contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
     ) -> None:
         """Add a line to the trace about something that is not a turn. ``event`` is JSON, ``effects`` a JSON list."""
-        self._rows.add(
-            trace_rows.ADD_TURN, (self._rows.at, *trace_rows.note_row(contact, event_id, event, rule, note, effects))
+        self._rows[trace_rows.ADD_TURN].append(
+            (self._rows.at, *trace_rows.note_row(contact, event_id, event, rule, note, effects))
         )
 
     def answer(self, request: str, answer: Mapping[str, Any]) -> None:
         """Answer a request from another machine: this commit carries it out, or an earlier one did."""
-        self._rows.add(ANSWER, (json_text(answer), request))
+        self._rows[ANSWER].append((json_text(answer), request))

@@ -272,16 +272,12 @@ Rows = Mapping[str, list[Row]]
 """Rows by the statement that writes them."""
 
 
-@mutable
-class CommitRows:
-    """The rows that all parts of a commit share, by statement. ``at`` is the time of the commit, as it is stored."""
+class CommitRows(defaultdict[str, list[Row]]):
+    """The rows that all parts of a commit share, by statement, in the order in which they were added. ``at`` is the
+    time of the commit, as it is stored.
+    """
 
     at: str
-    added: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, statement: str, row: Row) -> None:
-        """Add a row. Rows of one statement are written in the order in which they were added."""
-        self.added[statement].append(row)
 
 
 @mutable

@@ -196,11 +196,11 @@ class DeadLetterChanges:
         self.added.append((what, contact, reason))
         whose = optional_storable(contact)
         body = body if isinstance(body, str) else body.decode("utf-8", "backslashreplace")
-        self._rows.add(_ADD, (what, whose, storable(reason), body, self._rows.at, send_id))
+        self._rows[_ADD].append((what, whose, storable(reason), body, self._rows.at, send_id))
 
     def end(self, id: int) -> None:
         """Delete a dead letter, whose message or event is tried again now, or is dropped."""
-        self._rows.add(_DELETE, (id,))
+        self._rows[_DELETE].append((id,))
         self.ended.add(id)
 
 

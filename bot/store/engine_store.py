@@ -7,7 +7,7 @@ gives.
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import count, islice
+from itertools import count
 from typing import Any, Literal
 
 from bot.core.values import json_text, read_time, storable, time_text
@@ -23,8 +23,8 @@ from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.message_rows import StoredMessages
 from bot.store.opening import engine_writer
 from bot.store.session_rows import StoredContactList, StoredSessions
-from bot.store.stored_broadcasts import StoredBroadcasts
-from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR
+from bot.store.stored_broadcasts import STATEMENTS, StoredBroadcasts
+from bot.store.trace_rows import ADD_TURN, GATEWAY_COMMAND, OPERATOR
 
 KEPT = {
     "turns": timedelta(days=7),
@@ -67,6 +67,7 @@ _LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
 IdTable = Literal["messages", "calls", "turns"]
 """The tables whose rows get their ids from the engine, and not from the database: it needs them before the commit."""
 
+_OF_BROADCASTS = frozenset(STATEMENTS)
 _OF_EFFECTS: tuple[IdTable, ...] = ("messages", "calls")
 _DRAWN_AT_ONCE = 64
 _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
@@ -77,9 +78,9 @@ class EngineStore:
     `bot.store.crash_quarantine.EngineRuns.end`. Raises `bot.store.files.StoreLocked` and
     `bot.store.files.StoreMissing`.
 
-    ``set_back`` counts how often the clock was found to be set back. ``results_days`` is how long results are kept,
-    ``files`` has the contacts' files. Every method raises `bot.store.files.StoreUnavailable` for a full or failing
-    disk, and has then changed nothing.
+    ``cursor`` is the place in the log up to which events have been taken. ``set_back`` counts how often the clock was
+    found to be set back. ``results_days`` is how long results are kept, ``files`` has the contacts' files. Every method
+    raises `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
     def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS, files: KeptFiles | None = None) -> None:
@@ -90,7 +91,7 @@ class EngineStore:
         try:
             meta = database.one(_META)
             self.store_id: str = meta[0]
-            self._cursor: int = meta[1]
+            self.cursor: int = meta[1]
             self.set_back: int = meta[3]
             self.shards = StoreShards(address, database)
             divided = bool(self.shards.addresses)
@@ -113,28 +114,26 @@ class EngineStore:
         """Close the database."""
         self.database.close()
 
-    def cursor(self) -> int:
-        """The place in the log up to which events have been taken."""
-        return self._cursor
-
     def write(self, commit: Commit) -> bool:
         """Write a commit, in full or not at all. Returns False if there was nothing in it."""
-        turns = list(islice(self.ids.new("turns"), commit.new_turns))
-        statements = list(commit.statements(self.sessions.latest, turns))
+        statements = commit.statements(self.sessions.latest, self.ids.new("turns"))
         if not statements:
             return False
-        self.database.write(*statements, *(self._appends(commit) if commit.forwarded else ()))
-        self._cursor = commit.cursor
+        self.database.write(*statements.items(), *(self._appends(commit) if commit.forwarded else ()))
+        self.cursor = commit.cursor
         if commit.messages.added:
-            self.ids.given("messages", commit.messages.added[-1].id)
+            self.ids.last["messages"] = commit.messages.added[-1].id
         if commit.calls.added:
-            self.ids.given("calls", commit.calls.added[-1].id)
-        if turns:
-            self.ids.given("turns", turns[-1])
-        self.sessions.committed(commit.sessions)
-        self.messages.committed(commit.messages)
-        self.events.committed(commit.events)
-        self.broadcasts.committed([sql for sql, _ in statements])
+            self.ids.last["calls"] = commit.calls.added[-1].id
+        if ADD_TURN in statements:
+            self.ids.last["turns"] = statements[ADD_TURN][-1][0]
+        if commit.sessions.written:
+            self.sessions.committed(commit.sessions)
+        if commit.messages.failed_early or self.messages.failed_early:
+            self.messages.committed(commit.messages)
+        self.events.may_wait = self.events.may_wait or commit.events.some_added
+        if not _OF_BROADCASTS.isdisjoint(statements):
+            self.broadcasts.forget()
         if commit.forwarded:
             self.database.wake(commit.forwarded)
         return True
@@ -174,7 +173,7 @@ class EngineStore:
         self._forget()
         note = next(self.ids.new("turns"))
         withdrawn = self.erasures.begin(contact, upto, now, by, note)
-        self.ids.given("turns", note)
+        self.ids.last["turns"] = note
         return withdrawn
 
     def written_at(self) -> datetime | None:
@@ -236,8 +235,8 @@ class StoreShards(Queries):
 
 
 class RowIds(Queries):
-    """The ids of new messages, calls and turns. If the store is ``divided``, the database gives them, so that no two
-    shards give the same one.
+    """The ids of new messages, calls and turns. ``last`` are the last ones that were written, 0 where there was none
+    yet. If the store is ``divided``, the database gives them, so that no two shards give the same one.
     """
 
     def __init__(self, database: Database, *, divided: bool) -> None:
@@ -245,11 +244,11 @@ class RowIds(Queries):
         self.divided = divided
         self._drawn = defaultdict[IdTable, deque[int]](deque)  # ids that no other shard gets, and that are to be given
         messages, calls, turns = database.one(_LAST_IDS)
-        self._last: dict[IdTable, int] = {"messages": messages, "calls": calls, "turns": turns}
+        self.last: dict[IdTable, int] = {"messages": messages, "calls": calls, "turns": turns}
 
     def new(self, table: IdTable) -> Iterator[int]:
         """Ids for new rows, ascending. A batch need not use all ids that it draws."""
-        return self._give(table) if self.divided else count(self._last[table] + 1)
+        return self._give(table) if self.divided else count(self.last[table] + 1)
 
     def draw(self, least: int) -> None:
         """Get so many ids for new messages and calls, so that `new` does not ask the database, which may fail. The
@@ -275,11 +274,3 @@ class RowIds(Queries):
         """
         for drawn in self._drawn.values():
             drawn.clear()
-
-    def last(self) -> dict[IdTable, int]:
-        """The last id of a message, a call and a turn, by table; 0 where there was none yet."""
-        return dict(self._last)
-
-    def given(self, table: IdTable, last: int) -> None:
-        """Note that a commit has written rows up to this id."""
-        self._last[table] = last

@@ -244,16 +244,16 @@ class MessageChanges:
         what = (storable(row.contact), effect or json_text(row.effect), row.priority, optional_storable(row.channel))
         created, due, expires = time_text(row.created_at), time_text(row.due_at), time_text(row.expires_at)
         times = created, row.attempts, due, expires
-        self._rows.add(_ADD, (row.id, storable(row.ref), row.key, *what, *times, int(row.repeated)))
+        self._rows[_ADD].append((row.id, storable(row.ref), row.key, *what, *times, int(row.repeated)))
         self.added.append(row)
 
     def claim(self, row: OutboxRow) -> None:
         """Note that a message is about to be sent without a key. After a crash its outcome is unknown."""
-        self._rows.add(_CLAIM, (self._rows.at, row.id))
+        self._rows[_CLAIM].append((self._rows.at, row.id))
 
     def try_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str, *, unclear: bool = False) -> None:
         """Keep a message in the outbox, to be tried again later. ``unclear``: it may have been sent."""
-        self._rows.add(_TRY_AGAIN, (attempts, time_text(due_at), storable(detail), int(unclear), row.id))
+        self._rows[_TRY_AGAIN].append((attempts, time_text(due_at), storable(detail), int(unclear), row.id))
 
     def end(
         self,
@@ -276,24 +276,24 @@ class MessageChanges:
         else:
             ids = tuple(map(storable, message_ids))
             how = outcome, plain_json_text(ids), attempts, time_text(at), storable(detail), row.id
-            self._rows.add(_END, how)
+            self._rows[_END].append(how)
             sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
             for id in ids:
-                self._rows.add(_ADD_ID, (id, row.id))
+                self._rows[_ADD_ID].append((id, row.id))
                 self.sent[id] = sent
         if row.priority == CAMPAIGN:
-            self._rows.add(broadcast_rows.ENDED, (outcome, storable(code), row.id))
+            self._rows[broadcast_rows.ENDED].append((outcome, storable(code), row.id))
         self.ended.add(row.id)
 
     def opt_out(self, send_id: int) -> None:
         """Take a broadcast's message out of the outbox, unsent: its contact has opted out."""
-        self._rows.add(_END, ("opted_out", "[]", 0, self._rows.at, HAS_OPTED_OUT, send_id))
-        self._rows.add(broadcast_rows.ENDED, ("opted_out", "", send_id))
+        self._rows[_END].append(("opted_out", "[]", 0, self._rows.at, HAS_OPTED_OUT, send_id))
+        self._rows[broadcast_rows.ENDED].append(("opted_out", "", send_id))
         self.ended.add(send_id)
 
     def remove(self, send_id: int) -> None:
         """Delete a message."""
-        self._rows.add(FORGET_SEND, (send_id,))
+        self._rows[FORGET_SEND].append((send_id,))
         self.ended.add(send_id)
 
     def give_up(self, row: OutboxRow, outcome: str, reason: str, attempts: int = 0, *, key_helps: bool = False) -> None:
@@ -307,17 +307,17 @@ class MessageChanges:
         body = {"outcome": "failed", "key": sent.key, "ref": sent.ref, "effect": sent.effect}
         self._dead_letters.add("send", sent.contact, reason, json_text(body), sent.id)
         if sent.priority == CAMPAIGN:
-            self._rows.add(broadcast_rows.ENDED, ("failed", storable(code), sent.id))
+            self._rows[broadcast_rows.ENDED].append(("failed", storable(code), sent.id))
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
         """Set the status of a message, by one of its ids. An erasure of a known ``contact`` erases the status."""
         what = optional_storable(contact), status.name, self._rows.at, storable(status.detail)
-        self._rows.add(_SET_STATUS, (message_id, *what))
+        self._rows[_SET_STATUS].append((message_id, *what))
         self.statuses[message_id] = status
 
     def forward_status(self, message_id: str) -> None:
         """Delete the status of a message that another shard has sent, and that this commit forwards to it."""
-        self._rows.add(_FORGET_STATUS, (message_id,))
+        self._rows[_FORGET_STATUS].append((message_id,))
         self.statuses_forwarded.add(message_id)
 
 

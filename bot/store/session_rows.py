@@ -234,23 +234,30 @@ class StoredSessions(SessionRows):
         row = self.database.one(_CONTACT_IN_CONVERSATION, storable(conversation))
         return None if row is None else row[0]
 
-    @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions with something due, the oldest first."""
         first = self.next_wake()
-        if first is None or first > now:
-            return []
+        return [] if first is None or first > now else self._read_due(now, limit)
+
+    @reads_rows
+    def _read_due(self, now: datetime, limit: int) -> list[DueRow]:
         return [
             DueRow(contact, datetime.fromisoformat(wake_at))
             for contact, wake_at in self.database.all(_DUE, time_text(now), limit)
         ]
 
-    @reads_rows
     def next_wake(self) -> datetime | None:
         """When something of a session is due next."""
         if self._first_wake is None:
-            self._first_wake = self.database.one(_NEXT_WAKE) or _NO_WAKE
+            return self._read_next_wake()
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
+
+    @reads_rows
+    def _read_next_wake(self) -> datetime | None:
+        first = self.database.one(_NEXT_WAKE)
+        at = None if first is None else datetime.fromisoformat(first[0])
+        self._first_wake = first or _NO_WAKE
+        return at
 
     def committed(self, changes: "SessionChanges") -> None:
         """Remember the sessions of a commit, so that reading them needs no query; the next wake-up time mostly needs
@@ -504,7 +511,7 @@ class ContactListChanges:
 
     def note_read(self) -> None:
         """Note that the list has been read to its end."""
-        self._rows.add(_NOTE_READ, (self._rows.at,))
+        self._rows[_NOTE_READ].append((self._rows.at,))
 
     def rows(self) -> Rows:
         """The rows to write."""

@@ -128,7 +128,7 @@ class SqliteDatabase:
         """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             cursor = self.connection.cursor()
-            if not _insert_together(cursor, writes):
+            if len(writes) == 1 or not _insert_together(cursor, writes):
                 for write in writes:
                     _execute(cursor, write)
 
@@ -177,7 +177,7 @@ def _insert_together(cursor: sqlite3.Cursor, writes: Sequence[PendingStatement])
     False if there is anything else among them: then nothing is changed.
     """
     count, sql = len(writes), writes[0].sql
-    if not 2 <= count <= _TOGETHER or not sql.endswith(_UNLESS_KNOWN) or any(write.sql is not sql for write in writes):
+    if count > _TOGETHER or not sql.endswith(_UNLESS_KNOWN) or any(write.sql is not sql for write in writes):
         return False
     try:
         cursor.execute(_many(sql, count), [value for write in writes for value in write.parameters])

@@ -1,7 +1,7 @@
 """The broadcasts of a store, as the engine, a commit, and commands and pages use them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -34,7 +34,6 @@ STATEMENTS = (
     *(broadcast_rows.RELEASE, broadcast_rows.OPT_OUT),
 )
 """The statements of a commit, in order. After each, other recipients may wait than before."""
-_STATEMENTS = frozenset(STATEMENTS)
 _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _LETS_WAIT = (
     broadcast_rows.ADD_RECIPIENT,
@@ -65,23 +64,23 @@ class BroadcastRows(Queries):
 
 
 class StoredBroadcasts(BroadcastRows):
-    """Broadcasts as the engine reads them. It remembers some answers until a commit changes a broadcast."""
+    """Broadcasts as the engine reads them. It remembers some answers until a commit changes a broadcast.
+
+    ``may_wait``: somebody may wait for a broadcast, or one is to be finished.
+    """
 
     def __init__(self, database: Database, *, divided: bool) -> None:
         super().__init__(database)
+        self.may_wait = True
         self._divided = divided
         self._some_wait: bool | None = None  # as of `some_wait`; None if that is to be asked
         self._done: list[str] | None = None  # as of `done`; None if that is to be asked
         self._first_due: tuple[str, ...] | None = None  # as of `next_due`; None if that is to be asked
         self._rests_until: datetime | None = None  # as of `at_rest`; None if that is to be asked
 
-    def committed(self, statements: Iterable[str]) -> None:
-        """Note which statements a commit has executed."""
-        if not _STATEMENTS.isdisjoint(statements):
-            self.forget()
-
     def forget(self) -> None:
         """Forget the answers, because broadcasts were changed."""
+        self.may_wait = True
         self._some_wait = self._done = self._first_due = self._rests_until = None
 
     def at_rest(self, now: datetime) -> bool:
@@ -89,6 +88,7 @@ class StoredBroadcasts(BroadcastRows):
         if self._rests_until is None:
             goes_on = self.some_wait() or self.done()
             self._rests_until = _NEVER if goes_on else self.next_due() or _ALWAYS
+            self.may_wait = self._rests_until is not _ALWAYS
         return now < self._rests_until
 
     def some_wait(self) -> bool:
@@ -195,6 +195,8 @@ class BroadcastChanges:
 
     ``moved`` are the names of those whose state has changed. ``recipients`` are new, or have other parameters: the
     broadcast's name, and the contact. The ``opted_out`` get no broadcast any more, whichever they wait for.
+    ``frees_some``: other recipients may follow, because a broadcast has changed or starts flows, or somebody's time has
+    come.
     """
 
     _rows: CommitRows
@@ -203,23 +205,19 @@ class BroadcastChanges:
     moved: set[str] = field(default_factory=set)
     recipients: set[tuple[str, str]] = field(default_factory=set)
     opted_out: set[str] = field(default_factory=set)
+    frees_some: bool = False
 
     def set(self, before: Broadcast | None, after: Broadcast) -> None:
         """Write a broadcast."""
         self.written[after.name] = after
+        self.frees_some = True
         if before is not None and before.state != after.state:
             self.moved.add(after.name)
 
     @property
     def lets_some_wait(self) -> bool:
         """True if somebody may wait for a broadcast after this commit who did not before."""
-        return any(sql in self._rows.added for sql in _LETS_WAIT)
-
-    @property
-    def frees_some(self) -> bool:
-        """True if other recipients may follow: a broadcast has changed or starts flows, or somebody's time has come."""
-        added = self._rows.added
-        return bool(self.written) or broadcast_rows.BEGAN in added or broadcast_rows.RELEASE in added
+        return any(self._rows.get(sql) for sql in _LETS_WAIT)
 
     def add_recipient(
         self,
@@ -233,29 +231,31 @@ class BroadcastChanges:
         and another time if it is ``moved``. ``own`` has the parameters of the template, or the flow's data.
         """
         what = storable(broadcast.name), storable(contact), json_text(own), self._rows.at, broadcast.edit
-        self._rows.add(broadcast_rows.ADD_RECIPIENT, (*what, optional_time_text(due_at), moved))
+        self._rows[broadcast_rows.ADD_RECIPIENT].append((*what, optional_time_text(due_at), moved))
         self.recipients.add((broadcast.name, contact))
 
     def add_send(self, recipient: int, row: OutboxRow) -> None:
         """Add the message to a recipient to the outbox."""
         self._messages.add(row)
-        self._rows.add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
+        self._rows[broadcast_rows.TO_OUTBOX].append((row.id, recipient))
 
     def release(self, broadcast: Broadcast, now: datetime) -> None:
         """Release a broadcast's recipients whose time has come, or mark them as missed: at most 1000, by due time."""
-        self._rows.add(broadcast_rows.RELEASE, broadcast_rows.release_row(broadcast, now))
+        self._rows[broadcast_rows.RELEASE].append(broadcast_rows.release_row(broadcast, now))
+        self.frees_some = True
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
         """Note that the flow was started for a recipient, or could not be: ``began`` is the outcome."""
-        self._rows.add(broadcast_rows.BEGAN, ("" if code else began, began, code, recipient))
+        self._rows[broadcast_rows.BEGAN].append(("" if code else began, began, code, recipient))
+        self.frees_some = True
 
     def sent_again(self, before: int, send_id: int) -> None:
         """Note that a flow's message, which was given up and may be a recipient's, is sent again under another id."""
-        self._rows.add(broadcast_rows.SENT_AGAIN, (send_id, before))
+        self._rows[broadcast_rows.SENT_AGAIN].append((send_id, before))
 
     def wait_again(self, send_id: int) -> None:
         """Have the recipient of a message that was certainly not sent wait for another message."""
-        self._rows.add(broadcast_rows.WAIT_AGAIN, (send_id,))
+        self._rows[broadcast_rows.WAIT_AGAIN].append((send_id,))
 
     def correct_refused(self, send_id: int) -> None:
         """Delete a message that was refused. Its recipient, who has other parameters now, waits for another message."""
@@ -266,26 +266,26 @@ class BroadcastChanges:
         """Have the recipient of a message wait for the same message again."""
         fields = {"ref": again.ref, "key": again.key, "effect": again.effect, "repeated": again.repeated}
         written = json_text(fields)
-        self._rows.add(broadcast_rows.REPEAT, (written, send_id))
+        self._rows[broadcast_rows.REPEAT].append((written, send_id))
 
     def resume_refused(self, broadcast: Broadcast, code: str) -> None:
         """Have recipients whose message was refused for its template, or with this code, wait for another message."""
         row = storable(broadcast.name), storable(code)
-        self._rows.add(broadcast_rows.REFUSED_LETTERS, row)
-        self._rows.add(broadcast_rows.REFUSED_AGAIN, row)
+        self._rows[broadcast_rows.REFUSED_LETTERS].append(row)
+        self._rows[broadcast_rows.REFUSED_AGAIN].append(row)
 
     def exclude(self, broadcast: Broadcast) -> None:
         """Leave out the recipients who wait and are not part of the last correction."""
-        self._rows.add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
+        self._rows[broadcast_rows.LEAVE_OUT].append((storable(broadcast.name), broadcast.edit))
 
     def withdraw(self, send_id: int) -> None:
         """Take a message out of the outbox, unsent. Its recipient waits again."""
-        self._rows.add(broadcast_rows.TAKE_BACK, (send_id,))
+        self._rows[broadcast_rows.TAKE_BACK].append((send_id,))
         self._messages.remove(send_id)
 
     def requeue_last(self, send_id: int) -> None:
         """Take a message out of the outbox, unsent. Its recipient waits again, behind all others."""
-        self._rows.add(broadcast_rows.STEP_ASIDE, (send_id,))
+        self._rows[broadcast_rows.STEP_ASIDE].append((send_id,))
         self._messages.remove(send_id)
 
     def rows(self) -> Rows:

@@ -246,7 +246,7 @@ def test_ids_that_are_not_there_are_said_and_the_others_are_done(four: Path) -> 
 
 def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
     with closing(EngineStore(folder / "bot.db")) as store:
-        commit = Commit(store.cursor(), START)
+        commit = Commit(store.cursor, START)
         for number in range(1200):
             commit.dead_letters.add("event", None, "it could not be read", f"event {number}")
         store.write(commit)

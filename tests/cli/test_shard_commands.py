@@ -28,7 +28,7 @@ def give_up(store: PostgresAddress, *contacts: str) -> None:
     """Turns of contacts that are dead letters."""
     for contact in contacts:
         with closing(EngineStore(shard_of(store, contact))) as own:
-            commit = Commit(own.cursor(), SystemClock().now())
+            commit = Commit(own.cursor, SystemClock().now())
             commit.dead_letters.add("turn", contact, "the flow is broken", "{}")
             own.write(commit)
 

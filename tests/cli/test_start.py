@@ -85,7 +85,7 @@ def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path)
 
 def test_who_has_opted_out_is_left_alone_and_listed_so(folder: Path) -> None:
     with closing(EngineStore(folder / "bot.db")) as store:
-        commit = Commit(store.cursor(), datetime.now(UTC))
+        commit = Commit(store.cursor, datetime.now(UTC))
         commit.sessions.set(Session(ELSEWHERE, tags=(OPTED_OUT,)), None)
         store.write(commit)
     started = call("start", "main", ELSEWHERE, "--bot", folder)

@@ -26,7 +26,7 @@ SALE = {"name": "sale", "language": "en"}
 
 def begun(store: EngineStore, *names: str) -> None:
     """Broadcasts whose first message, to somebody else, the gateway has taken."""
-    commit = Commit(store.cursor(), START)
+    commit = Commit(store.cursor, START)
     for name in names:
         commit.broadcasts.set(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING, recent=("",)))
     store.write(commit)

@@ -111,7 +111,7 @@ def test_more_events_than_one_commit_takes_are_taken_in_order(world: World) -> N
 def test_an_event_that_concerns_no_conversation_only_moves_the_cursor(world: World) -> None:
     world.inbox.append(world.inbox.event(None, "evt_1", "contact.created", ANN, START, b'{"id": "evt_1"}', True))
     world.settle()
-    assert world.store.cursor() == 1
+    assert world.store.cursor == 1
     assert world.trace(ANN) == []
 
 
@@ -410,7 +410,7 @@ def test_a_hundred_thousand_pending_messages_are_never_held_in_memory_all_at_onc
                 " VALUES (?, ?, ?, ?, ?, ?, '2030-05-06T09:00:00+00:00', '2030-05-06T09:15:00+00:00')",
                 (row for _ in range(100_000)),
             )
-        store.ids._last["messages"] = 100_000
+        store.ids.last["messages"] = 100_000
 
     world = open_world(tmp_path / "bot.db", room=500, prepare=fill)
     assert len(world.delivery.wait_for(500)) == 500

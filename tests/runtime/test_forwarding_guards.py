@@ -32,8 +32,8 @@ from tests.store.test_postgres_guards import AT_ONCE, Shared, half_a_commit
 
 def forwards(store: EngineStore, key: str = "a", contact: str = BOB) -> Commit:
     """A commit of shard 0's engine that forwards something to shard 1."""
-    commit = Commit(store.cursor(), START)
-    commit.move_cursor(store.cursor() + 1, key)
+    commit = Commit(store.cursor, START)
+    commit.move_cursor(store.cursor + 1, key)
     commit.forward(1, Forwarded(StartRequested(key, contact, START, "offer", {})), key, contact)
     return commit
 
@@ -103,7 +103,7 @@ def a_commit_that_is_cut_off_has_forwarded_nothing(shared: Shared) -> None:
             assert isinstance(commit.exception(shared.patience), ConnectionLost)
         held.close()
         with closing(EngineStore(first)) as engine:
-            assert engine.cursor() == 0 and log.after(0, 10) == []
+            assert engine.cursor == 0 and log.after(0, 10) == []
             engine.write(forwards(engine))
             assert [row.event_id for row in log.after(0, 10)] == ["moved:a"]
 

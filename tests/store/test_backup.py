@@ -24,7 +24,7 @@ ANN = "6281234567890"
 
 
 def take(store: EngineStore, upto: int) -> None:
-    commit = Commit(store.cursor(), START)
+    commit = Commit(store.cursor, START)
     commit.cursor = upto
     commit.sessions.set(Session(ANN, visit=upto), None)
     store.write(commit)

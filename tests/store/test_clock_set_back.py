@@ -36,12 +36,12 @@ def reader(store: EngineStore) -> Iterator[StoreReader]:
 
 def send(store: EngineStore, minutes: float, outcome: str = "sent") -> None:
     """A message is sent so many minutes after the start."""
-    id, at = store.ids.last()["messages"] + 1, START + minutes * MINUTE
+    id, at = store.ids.last["messages"] + 1, START + minutes * MINUTE
     row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(TextMessage("x")), REPLY, None, at, 0, at, at, None)
-    commit = Commit(store.cursor(), at)
+    commit = Commit(store.cursor, at)
     commit.messages.add(row)
     store.write(commit)
-    commit = Commit(store.cursor(), at)
+    commit = Commit(store.cursor, at)
     commit.messages.end(row, outcome, (), 1, "why", at)
     store.write(commit)
 
@@ -81,7 +81,7 @@ def test_a_template_that_went_before_the_clock_was_set_back_is_older_than_the_ne
 
 def test_who_was_written_of_since_is_woken_and_nobody_else(store: EngineStore) -> None:
     for contact, minutes, wakes in (("1", 0, 60), ("2", 0, None), ("3", -100, 60), ("4", 0, -90)):
-        commit = Commit(store.cursor(), START + minutes * MINUTE)
+        commit = Commit(store.cursor, START + minutes * MINUTE)
         commit.sessions.set(Session(contact), None if wakes is None else START + wakes * MINUTE)
         store.write(commit)
     now = START - 60 * MINUTE
@@ -97,7 +97,7 @@ def test_who_was_written_of_since_is_woken_and_nobody_else(store: EngineStore) -
 
 def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: EngineStore, reader: StoreReader) -> None:
     row = OutboxRow(1, "r", "k", ANN, Send(TextMessage("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
-    commit = Commit(store.cursor(), START)
+    commit = Commit(store.cursor, START)
     commit.messages.add(row)
     commit.messages.try_again(row, 1, START + MINUTE, "503")
     store.write(commit)

@@ -37,7 +37,7 @@ def take(store: EngineStore) -> Take:
             if event is not None:
                 commit.add_turn(before, event, Turn(after, (), LATER, Trace()), [], 10)
             else:
-                number = store.ids.last()["messages"] + 1
+                number = store.ids.last["messages"] + 1
                 wrote = MessageReceived(f"e{number}", ANN, START, START, "text", "hi")
                 row = OutboxRow(number, f"e{number}#0", "key", ANN, HELLO, REPLY, None, START, 0, START, START, None)
                 turn = Turn(after, (HELLO,), LATER, Trace("start", [StepTaken("shop", "hello")]))

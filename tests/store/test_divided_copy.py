@@ -280,7 +280,7 @@ def test_a_store_in_which_a_shard_has_still_to_erase_a_contact_is_not_copied(
     forwarded: PostgresAddress, tmp_path: Path
 ) -> None:
     with closing(EngineStore(shards_of(forwarded)[1])) as engine:
-        engine.erase(CONTACTS[0], engine.cursor(), START)
+        engine.erase(CONTACTS[0], engine.cursor, START)
     with pytest.raises(CannotCopy, match="shard 0 has still to do its part"):
         copy_store(forwarded, tmp_path / "copy.db")
 

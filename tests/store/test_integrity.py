@@ -30,8 +30,8 @@ def come(path: Path, *ids: str) -> None:
 def take(path: Path) -> None:
     """The engine takes all there is."""
     with closing(EngineStore(path)) as store, closing(InboxReader(path)) as log:
-        commit = Commit(store.cursor(), START)
-        for row in log.after(store.cursor(), 100):
+        commit = Commit(store.cursor, START)
+        for row in log.after(store.cursor, 100):
             commit.move_cursor(row.seq, row.event_id)
         store.write(commit)
 
@@ -39,7 +39,7 @@ def take(path: Path) -> None:
 def prune(path: Path) -> None:
     """A week later the web process has looked after its file."""
     with closing(InboxWriter(path, clock(), patience=PATIENCE)) as inbox, closing(EngineStore(path)) as store:
-        inbox.prune(store.cursor(), timedelta(days=-1))
+        inbox.prune(store.cursor, timedelta(days=-1))
 
 
 def copies(path: Path, folder: str) -> Path:

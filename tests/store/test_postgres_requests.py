@@ -81,7 +81,7 @@ def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresA
 
     def dies(request: AnyRequest) -> None:
         with closing(EngineStore(address)) as store:
-            commit = Commit(store.cursor(), START)
+            commit = Commit(store.cursor, START)
             assert request.asked_as is not None
             commit.answer(request.asked_as, answer_as_json(MessageAccepted(7, "62811")))
             store.write(commit)

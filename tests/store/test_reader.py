@@ -162,7 +162,7 @@ def test_a_turn_that_was_given_up_says_what_to_do_by_its_event(event: Event, adv
 def test_dead_letters_that_are_searched_in_pieces_are_the_same(
     store: EngineStore, reader: StoreReader, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    commit = Commit(store.cursor(), START)
+    commit = Commit(store.cursor, START)
     for reason in ("this", "that") * 3:
         commit.dead_letters.add("turn", "628", reason, "{}")
     store.write(commit)

@@ -31,8 +31,8 @@ def take(path: Path, *ids: str, visit: int) -> None:
         for id in ids:
             append(inbox, id)
     with closing(EngineStore(path)) as store, closing(InboxReader(path)) as log:
-        commit = Commit(store.cursor(), START)
-        for row in log.after(store.cursor(), 100):
+        commit = Commit(store.cursor, START)
+        for row in log.after(store.cursor, 100):
             commit.move_cursor(row.seq, row.event_id)
         commit.sessions.set(Session(ANN, visit=visit), None)
         store.write(commit)

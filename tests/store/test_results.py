@@ -19,7 +19,7 @@ ANSWERED: Counted = ("shop", "size", "", "answered", "[S]")
 
 
 def count(store: EngineStore, days: int, *counted: Counted) -> None:
-    commit = Commit(store.cursor(), START + days * DAY)
+    commit = Commit(store.cursor, START + days * DAY)
     turn = Turn(Session(ANN), (), None, Trace("reset"), results=counted)
     commit.add_turn(Session(ANN), ResetRequested(f"e{days}", ANN, START), turn, [], 1)
     store.write(commit)

@@ -156,7 +156,7 @@ def test_a_store_is_the_same_there_and_back_and_goes_on_with_the_next_ids(
                 closing(log_writer(store)) as log,
                 closing(InboxReader(store)) as reader,
             ):
-                assert (engine.cursor(), engine.ids.last()["messages"], engine.set_back) == (20, 4711, 3)
+                assert (engine.cursor, engine.ids.last["messages"], engine.set_back) == (20, 4711, 3)
                 log.write((APPEND, [(None, id, "x", None, "2030", b"", 1, None) for id in ("20", "new")]))
                 assert reader.last_seq() >= ROWS
                 engine.database.write(

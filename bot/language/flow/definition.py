@@ -54,8 +54,9 @@ from bot.language.types.variable import TypeMismatch, Variable
 class ResolvedTransition(transitions.Transition):
     """The target of one outcome of a step, with all defaults applied: a transition of its flow's machine.
 
-    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the
-    transition in the flow file, if there is one.
+    ``target`` is a step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ... None: the
+    step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the
+    flow file, if there is one; ``of_bot``: that is ``bot.yml``, which does not know where the contact is.
     """
 
     def __init__(
@@ -70,21 +71,13 @@ class ResolvedTransition(transitions.Transition):
         stays: bool = False,
     ) -> None:
         super().__init__(step, cast(str, target))  # None is an internal transition: the stub does not know it
+        self.target = target
         self.stays = stays
         self.outcome = outcome
         self.mark = mark
         self.written = written
         self.success = success
-
-    @property
-    def of_bot(self) -> bool:
-        """True if it is written in ``bot.yml``, which does not know where the contact is."""
-        return self.mark.path == BOT_FILE
-
-    @property
-    def target(self) -> str | None:
-        """A step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ..."""
-        return self.dest
+        self.of_bot = mark.path == BOT_FILE
 
 
 class FlowMachine:
@@ -310,7 +303,7 @@ class Flow:
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
     shared: str | None = None
 
-    @property
+    @cached_property
     def first(self) -> str:
         """The name of the step that the flow begins with."""
         return next(iter(self.steps))

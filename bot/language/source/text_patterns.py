@@ -45,9 +45,8 @@ class PatternTime:
     Patterns in its ``with`` block share it.
     """
 
-    def __init__(self) -> None:
-        self.is_used = False  # one of them has taken more
-        self.is_up = False  # one of them was stopped: no other is tried any more
+    is_used = False  # one of them has taken more
+    is_up = False  # one of them was stopped: no other is tried any more
 
     def __enter__(self) -> "PatternTime":
         self._outer = _of_turn.set(self)

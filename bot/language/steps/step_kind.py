@@ -15,9 +15,11 @@ from bot.core.events import (
     ColleagueDecided,
     ConversationAssigned,
     HandoffClosed,
+    MessageReceived,
     SendEnded,
     SignalReceived,
     StartRequested,
+    Tapped,
 )
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
@@ -142,6 +144,21 @@ class Reply:
     def is_tap(self) -> bool:
         """True for a tap, also if only its title is known. Then it may be on a button of the waiting question."""
         return self.tap is not None or self.payload is not None
+
+
+def reply_of(event: MessageReceived | Tapped) -> Reply:
+    """The reply for steps. A quick reply may come as a tap or as text (docs/decisions.md)."""
+    if isinstance(event, Tapped):
+        tap = ReplyId.parse(event.reply)
+        return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
+    if event.kind == "text":
+        tap = ReplyId.parse(event.text or "")
+        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
+    if event.kind == "location" and event.location is None:
+        return Reply(text=event.text)
+    if event.transcribed and event.text is not None:
+        return Reply(text=event.text)
+    return Reply(media=event.media, location=event.location, kind=event.kind)
 
 
 @immutable

@@ -66,10 +66,6 @@ class CommitBarrier:
         if send is None:
             self._inbox.commit(write)
             return answer()
-        self._add(write, send, lambda environ, start: answer()(environ, start))
-        return _PLACEHOLDER
-
-    def _add(self, write: PendingStatement, send: Callable[[App], None], answer: App) -> None:
         batch = self._gathering
         if not batch.writes:
             loop = asyncio.get_running_loop()
@@ -77,7 +73,8 @@ class CommitBarrier:
             if self._committing is None:
                 loop.call_soon(self._hand_over, loop)  # with what other connections have sent meanwhile
         batch.writes.append(write)
-        batch.answers.append((send, answer))
+        batch.answers.append((send, lambda environ, start: answer()(environ, start)))
+        return _PLACEHOLDER
 
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._committing is not None or not self._gathering.writes:

@@ -56,7 +56,8 @@ def read_rate(headers: Mapping[str, str]) -> Rate:
         return UNSAID
     left = _number(remaining)
     a_minute = int(limit) if limit is not None and limit >= 1 else None
-    return Rate(None if left is None else int(left), _time(reset), _wait(retry_after), a_minute)
+    wait = None if retry_after is None else _wait(retry_after)
+    return Rate(None if left is None else int(left), _time(reset), wait, a_minute)
 
 
 def _number(text: str | None) -> float | None:
@@ -77,9 +78,7 @@ def _time(text: str | None) -> datetime | None:
         return None
 
 
-def _wait(text: str | None) -> timedelta | datetime | None:
-    if text is None:
-        return None
+def _wait(text: str) -> timedelta | datetime | None:
     seconds = _number(text)
     if seconds is not None:
         return timedelta(seconds=min(seconds, _LONGEST_WAIT.total_seconds()))

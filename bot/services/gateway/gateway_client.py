@@ -78,7 +78,7 @@ def content(message: Message) -> Json:
     """The value of the field for the message's type."""
     match message:
         case TextMessage(body, preview_url):
-            return {"body": body, **_given(preview_url=preview_url or None)}
+            return {"body": body, "preview_url": True} if preview_url else {"body": body}
         case MediaMessage(_, link, caption, filename):
             return {"link": link, **_given(caption=caption, filename=filename)}
         case LocationMessage(latitude, longitude, name, address):
@@ -256,7 +256,8 @@ class Gateway:
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         state = KeyState.NONE if not endpoint.keyed else KeyState.REPEATED if repeated else KeyState.FIRST
         read = partial(self._read_sent, to, kind, endpoint, state)
-        self._begin("POST", endpoint.path, orjson.dumps(body), headers, endpoint.keyed, read, done)
+        answered = partial(self._answered, endpoint.keyed, read, done)
+        self._http.begin("POST", endpoint.path, orjson.dumps(body), headers, answered)
 
     def send(self, to: str, message: Message, key: str, channel: str | None = None, *, repeated: bool = False) -> Sent:
         """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
@@ -289,7 +290,9 @@ class Gateway:
             may_go_on = "has_more" not in result.meta and len(page) >= PER_PAGE
             return replace(page, has_more=True) if may_go_on else page
 
-        self._begin("GET", _page_of(CONTACTS, page), None, self._headers, True, read, done)
+        self._http.begin(
+            "GET", _page_of(CONTACTS, page), None, self._headers, partial(self._answered, True, read, done)
+        )
 
     def contacts_page(self, page: int) -> Page[ContactInfo]:
         """A page of contacts (spec: GET contacts)."""
@@ -311,7 +314,8 @@ class Gateway:
             result = read_result(response, True, self._asked("POST", CONTACTS))
             return ContactPut(read_id(result.data), result.rate)
 
-        self._begin("POST", CONTACTS, orjson.dumps(_given(**given)), self._headers, True, read, done)
+        body, answered = orjson.dumps(_given(**given)), partial(self._answered, True, read, done)
+        self._http.begin("POST", CONTACTS, body, self._headers, answered)
 
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` replace all tags that it has (spec: POST contacts).
@@ -339,23 +343,12 @@ class Gateway:
 
     def _ask(self, method: str, path: str, body: bytes | None, *, keyed: bool) -> GatewayResult:
         read = partial(read_result, keyed=keyed, asked=self._asked(method, path))
-        result: GatewayResult = wait_for(partial(self._begin, method, path, body, self._headers, keyed, read))
-        return result
 
-    def _begin(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        keyed: bool,
-        read: Callable[[Response], T],
-        done: Callable[[T | GatewayError], None],
-    ) -> None:
-        """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a
-        refusal.
-        """
-        self._http.begin(method, path, body, headers, partial(self._answered, keyed, read, done))
+        def begin(done: Callable[[GatewayResult | GatewayError], None]) -> None:
+            self._http.begin(method, path, body, self._headers, partial(self._answered, keyed, read, done))
+
+        result: GatewayResult = wait_for(begin)
+        return result
 
     def _answered(
         self,
@@ -364,6 +357,9 @@ class Gateway:
         done: Callable[[T | GatewayError], None],
         answer: Response | HttpError,
     ) -> None:
+        """Read the answer to a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer
+        that is a refusal.
+        """
         result: T | GatewayError
         if isinstance(answer, NotSent):
             result = GatewayNotReached(str(answer), advice=answer.advice)
@@ -388,7 +384,7 @@ class Gateway:
 
     def _read_sent(self, to: str, kind: str, endpoint: Endpoint, key: KeyState, response: Response) -> Sent:
         try:
-            return read_sent(response, key, to, self._asked("POST", endpoint.path))
+            return read_sent(response, key, to, f"POST {self._url}{endpoint.path}")
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
         except (EndpointUnavailable, NotTheGateway) as error:

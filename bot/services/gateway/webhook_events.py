@@ -33,7 +33,7 @@ from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import MEDIA_KINDS, suffix_of
-from bot.core.text import clean, digits, json_object, line, sender_id
+from bot.core.text import KEPT_CHARACTERS, clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
 from bot.services.gateway.gateway_account import person, read_email, read_tags
 from bot.services.gateway.gateway_answers import BY_CODE, words_of
@@ -103,7 +103,7 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
         sent_at=delivery.sent_at,
         kind=kind,
         text=body if is_text else None,
-        media=_media(kind, data, body),
+        media=_media(kind, data, body) if kind in MEDIA_KINDS else None,
         location=location,
         channel=digits(data.get("to")) or _optional_name(data.get("to")),
         conversation=delivery.conversation,
@@ -113,7 +113,7 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
 
 def _kind(data: Mapping[str, Any], body: str | None) -> str:
     """The kind of an inbound message. A message of an unknown kind that has words is a text."""
-    kind = _short(data.get("type")) or "text"
+    kind = _text(data.get("type"), _NAME) or "text"
     if kind in MESSAGE_KINDS:
         return kind
     if kind.lower() in UNHEARD_KINDS:
@@ -156,7 +156,7 @@ def _sent(delivery: WebhookDelivery) -> ReportedMessage:
     """The message that was sent, in each place where a gateway may say something of it."""
     data = delivery.data
     places = data, child(data, "message")
-    kinds = (_short(place.get("type")).lower() for place in places)
+    kinds = ((_text(place.get("type"), _NAME) or "").lower() for place in places)
     texts = (_text(place.get(name)) or _text(child(place, name).get("body")) for place in places for name in _TEXTS)
     agents = (_name_of_person(place.get(name)) for place in places for name in _AGENTS)
     return ReportedMessage(
@@ -269,9 +269,9 @@ MEANINGS: Mapping[str, Callable[[WebhookDelivery], Event]] = {
 
 def event_name(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """The event's name as the event list has it."""
-    name = _short(fields.get("event"))
+    name = _text(fields.get("event"), _NAME) or ""
     if name == STATUS:
-        named = f"message.{_short(data.get('status')).lower()}"
+        named = f"message.{(_text(data.get('status'), _NAME) or '').lower()}"
         return named if named in STATUSES else STATUS
     return ALIASES.get(name, name)
 
@@ -298,23 +298,19 @@ def child(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _short(value: Any) -> str:
-    return clean(value, _NAME) if isinstance(value, str) else ""
-
-
 def _optional_name(value: Any, limit: int = _NAME) -> str | None:
     if isinstance(value, str):
         return clean(value, limit) or None
     return clean(str(value), limit) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _text(value: Any) -> str | None:
-    return clean(value) if isinstance(value, str) else None
+def _text(value: Any, limit: int = KEPT_CHARACTERS) -> str | None:
+    return clean(value, limit) if isinstance(value, str) else None
 
 
 def _media(kind: str, data: Mapping[str, Any], caption: str | None) -> Media | None:
     link = data.get("media_url")
-    if kind not in MEDIA_KINDS or not isinstance(link, str) or not 0 < len(link) <= _LINK:
+    if not isinstance(link, str) or not 0 < len(link) <= _LINK:
         return None
     suffix = suffix_of(link)
     named = (found.name for found in FILE_TYPES if found.kind == kind and found.suffix == _SAME.get(suffix, suffix))
@@ -429,7 +425,7 @@ def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> st
     if message is None or event not in (INBOUND, TAP):
         return None
     whose = contact or _optional_name(data.get("from")), digits(data.get("to")) or _optional_name(data.get("to"))
-    said = _short(data.get("type")), _text(data.get("body"))
+    said = _text(data.get("type"), _NAME) or "", _text(data.get("body"))
     what = (*_choice(data), _optional_name(data.get("timestamp"))) if event == TAP else said
     return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
 

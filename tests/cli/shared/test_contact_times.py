@@ -74,7 +74,7 @@ def test_each_contact_has_the_zone_of_its_number_or_what_a_flow_has_set(folder: 
     bot.write_text(bot.read_text() + "timezone: Europe/Rome\ncontact_timezones: true\n")
     assert times(folder, "9:00") == ["05-07 02:00", "05-07 07:00", "05-07 08:00"]
     store = EngineStore(folder / "bot.db")
-    commit = Commit(store.cursor(), NOW)
+    commit = Commit(store.cursor, NOW)
     commit.sessions.set(Session(LONDON, timezone="America/New_York"), None)
     store.write(commit)
     store.close()

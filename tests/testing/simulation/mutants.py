@@ -37,7 +37,7 @@ def cursor_before_the_turn() -> AbstractContextManager[object]:
     """The cursor is durable before what it has passed is taken."""
 
     def take_log(real: Any, cycle: EngineCycle, some: Any, most: int) -> Any:
-        rows = cycle._inbox.after(cycle.cursor, most)
+        rows = cycle._inbox.after(cycle._store.cursor, most)
         if rows:
             cycle._store.database.write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
         return real(cycle, some, most)
