@@ -162,8 +162,8 @@ class EngineLoop:
             self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Read on: the log of one of these shards, which is this engine's, has grown. From any thread."""
+    def wake(self) -> None:
+        """Read on: the log has grown. From any thread."""
         with self._changed:
             self._take_now()
 

@@ -465,7 +465,7 @@ class Bot:
                 answer_ids=engine.answer_ids,
                 path="/webhook",
                 begun=self._begun.is_set,
-                wake=engine.wake,
+                wake=lambda shards: engine.wake(),
                 ask=engine.operate,
                 addresses=EXAMPLE,
                 own_file=engine.own_file,
