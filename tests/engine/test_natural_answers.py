@@ -134,6 +134,30 @@ def test_a_no_alone_is_the_choice_no(text: str) -> None:
     assert chat.user(text) == ["none"]
 
 
+CONFIRM = """
+flow: main
+start: {words: [hi]}
+slots: [cups]
+vars: {cups: {type: integer, max: 9}}
+steps:
+  cups: {ask: How many teas?, save: cups}
+  sure: {ask: "{{ cups }} teas?", options: {"Yes, please": {words: ["yes"], then: done}, Another drink: done, Cancel: {words: ["no"], then: cancelled}}}
+  done: {say: On its way., then: end}
+  cancelled: {say: No tea., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cups"), [("no, coffee instead", 2), ("yes, coffee instead", 2), ("make it 3 actually", 3), ("make it 3", 3)]
+)
+def test_a_correction_is_neither_a_plain_yes_or_no_nor_the_place_of_a_choice(text: str, cups: int) -> None:
+    chat = Talk(CONFIRM)
+    chat.user("hi")
+    chat.user("2")
+    (said, *_) = chat.user(text)[0]
+    assert said.endswith(f"{cups} teas?")
+
+
 PLACES = """
 flow: main
 start: {words: [hi], otherwise: true}
