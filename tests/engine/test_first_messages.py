@@ -244,6 +244,27 @@ steps: {hello: {say: Hello.}}
     assert Talk(flows).user(text) == (["What?"] if starts else ["Hello."])
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thank you, amazing coffee as always ❤️", ["You're welcome!"]),
+        ("thanks, the coffee was lovely", ["You're welcome!"]),
+        ("thanks, a coffee please", ["Which size?"]),
+    ],
+)
+def test_thanks_for_a_thing_order_none_of_it(text: str, said: list[str]) -> None:
+    flows = """
+flow: order
+start: {words: [coffee], match: anywhere}
+steps: {size: {ask: "Which size?"}}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "Yes?"}}
+"""
+    assert Talk(flows).user(text) == said
+
+
 UNLESS = """
 flow: cake
 start: {words: [cake], match: anywhere, unless: [dry, complaint], about: they want a cake}
