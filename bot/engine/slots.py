@@ -17,7 +17,17 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.sentences import OF_TIMES, Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
+from bot.language.answers.readers import is_remark
+from bot.language.answers.sentences import (
+    ENDS_CLAUSE,
+    OF_TIMES,
+    Reach,
+    is_meant,
+    may_be_edge,
+    may_be_value,
+    undisturbed,
+    words_in,
+)
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.wishes import wished
@@ -287,6 +297,24 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
             reason = "it is no answer"
         turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, {reason}: {_shown(piece)}")
     return kept
+
+
+def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
+    """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
+    noisy". None for a yes or no: "ok, I ask my wife".
+    """
+    words, language = words_in(text), turn.contact_language
+    end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))
+    clause, rest = _piece(words, 0, end), _piece(words, end, len(words))
+    if (
+        not rest
+        or _ASKS.search(text)
+        or len(words) > MOST_WORDS
+        or is_yes_or_no(clause, language)
+        or not is_remark(rest, language)
+    ):
+        return None
+    return None if _against(turn, turn.step.name, clause, text) else clause
 
 
 def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:

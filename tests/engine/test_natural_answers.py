@@ -148,7 +148,8 @@ steps:
 
 
 @pytest.mark.parametrize(
-    ("text", "cups"), [("no, coffee instead", 2), ("yes, coffee instead", 2), ("make it 3 actually", 3), ("make it 3", 3)]
+    ("text", "cups"),
+    [("no, coffee instead", 2), ("yes, coffee instead", 2), ("make it 3 actually", 3), ("make it 3", 3)],
 )
 def test_a_correction_is_neither_a_plain_yes_or_no_nor_the_place_of_a_choice(text: str, cups: int) -> None:
     chat = Talk(CONFIRM)
@@ -403,3 +404,53 @@ steps: {book: {say: Booked., then: end}}
     chat.user("hi")
     chat.user("the first one")
     assert chat.at == "order/drink"
+
+
+STAY = """
+flow: stay
+start: {words: [hi]}
+vars:
+  nights: {type: integer, min: 1, max: 9}
+  arrives: {type: date, after: today}
+  room: {type: choice, of: [garden, sea]}
+steps:
+  nights: {ask: How many nights?, save: nights}
+  arrives: {ask: From which day?, save: arrives}
+  room: {ask: Which room?, options: {Garden: {value: garden}, Sea: {value: sea}}, save: room}
+  sure: {ask: "All right?", buttons: {"Yes": done, Change: nights}}
+  done: {say: "Booked.", then: end}
+"""
+
+
+def test_an_answer_in_its_own_clause_counts_beside_a_remark() -> None:
+    chat = Talk(STAY)
+    chat.user("hi")
+    assert chat.user("4 i guess, bit of a holiday") == ["From which day?"]
+    assert chat.user("Friday. My sister was very glad about it") == [["Which room?", "Garden", "Sea"]]
+    assert chat.user("the garden one, the photo looks so lovely") == [["All right?", "Yes", "Change"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4, or 5",
+        "4, no wait",
+        "4, is that too much?",
+        "4, how late can we come?",
+        "4, but not in June",
+        "4, Friday",
+        "a few, 4",
+    ],
+)
+def test_an_answer_before_a_value_a_no_or_a_question_is_asked_again(text: str) -> None:
+    chat = Talk(STAY)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == "stay/nights"
+
+
+def test_a_yes_before_a_remark_agrees_to_nothing() -> None:
+    chat = Talk(STAY)
+    for text in ("hi", "4", "friday", "sea", "ok, I ask my wife first"):
+        chat.user(text)
+    assert chat.at == "stay/sure"

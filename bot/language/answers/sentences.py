@@ -11,7 +11,7 @@ from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import contains, is_spaced, normalise
 
 _WORD = lazy_pattern(r"\S+(?:[^\S\n]*\n)?")
-_ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
+ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
@@ -53,7 +53,7 @@ def is_meant(
 def is_supposed(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
     """True if the words right before an answer say that it was hoped for, or may be: "it would be good to ..."."""
     before = span[0] - 1
-    in_clause = before >= 0 and not words[before].endswith(_ENDS_CLAUSE)
+    in_clause = before >= 0 and not words[before].endswith(ENDS_CLAUSE)
     return in_clause and Kind.SUPPOSED in _kinds(tuple(words), language)[before]
 
 
@@ -163,10 +163,10 @@ def is_told(text: str, phrase: str, language: str | None) -> bool:
     """
     words = words_in(text)
     span = place_of(phrase, words)
-    if span is None or words[span[1] - 1].endswith(_ENDS_CLAUSE):
+    if span is None or words[span[1] - 1].endswith(ENDS_CLAUSE):
         return False
-    begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
-    end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
+    begins = span[0] < 2 or words[span[0] - 2].endswith(ENDS_CLAUSE)
+    end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(ENDS_CLAUSE)), len(words))
     kinds = _kinds(tuple(words), language)
     return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
@@ -246,7 +246,7 @@ def _clauses(words: Sequence[str]) -> list[int]:
     found, number = [], 0
     for word in words:
         found.append(number)
-        number += word.endswith(_ENDS_CLAUSE)
+        number += word.endswith(ENDS_CLAUSE)
     return found
 
 

@@ -234,7 +234,9 @@ class TriggerIndex:
                 yield topic, self.topics[topic]
 
     def _by_wider(self, text: str, language: str | None) -> tuple[str, TriggerMatch | None]:
-        """The word by which a text starts a flow in a wider way, and the flow. Thanks start none: "thanks, great cake"."""
+        """The word by which a text starts a flow in a wider way, and the flow. Thanks start none: "thanks, what a
+        wonderful cake".
+        """
         if topic_of(text, language) == THANKS:
             return "", None
         for how, phrases in self.wider.items():
