@@ -70,7 +70,7 @@ from bot.engine.outside_events import (
     tapped_signal,
 )
 from bot.engine.replies import is_kept, kept, put_since, reply_of
-from bot.engine.slots import answer_beside_remarks, has_own_answers, in_words, may_mean_answer
+from bot.engine.slots import answer_beside_remarks, has_own_answers, in_words, may_mean_answer, note_rest
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     FoundStart,
@@ -517,6 +517,8 @@ def _answer(executor: Executor, reply: Reply) -> bool:
     result = ask(turn, turn.step.kind.answer, reply)
     if isinstance(result, LeaveStep) and turn.flow.is_menu:
         note_sentence(turn, reply)
+    elif isinstance(result, LeaveStep) and reply.text is not None and not reply.is_tap:
+        note_rest(turn, reply.text, result)
     executor.run(result, "answer")
     return result is not None
 

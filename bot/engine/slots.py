@@ -183,6 +183,14 @@ def may_mean_answer(turn: TurnContext, text: str) -> bool:
     return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)
 
 
+def name_beside(turn: TurnContext, text: str, found: Mapping[str, str]) -> str | None:
+    """The words of a text beside the answers in it, if they answer the active question for a name: "Ann, a@b.de"."""
+    used = _words_of(found.values())
+    rest = " ".join(word for word in text.split() if word.strip(_EDGES) not in used).strip(_EDGES)
+    is_name = found and rest and _is_name(turn.step) and answered(turn, turn.step.name, rest) is not None
+    return rest if is_name else None
+
+
 def has_own_answers(step: Step) -> bool:
     """True for a question with answers that can be told from other words."""
     return _looks_in_opening(step) or _is_name(step)
@@ -242,8 +250,24 @@ def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
     """Mark the words of an opening text that answers have."""
     opening.answers = True
-    used = {word.strip(_EDGES) for piece in pieces for word in piece.split()}
+    used = _words_of(pieces)
     opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)
+
+
+def _words_of(pieces: Iterable[str]) -> set[str]:
+    return {word.strip(_EDGES) for piece in pieces for word in piece.split()}
+
+
+def note_rest(turn: TurnContext, text: str, answer: LeaveStep) -> None:
+    """Note the words beside an answer that is a choice: they may answer the question that follows at once."""
+    words = text.split()
+    chooses = turn.step.facts.choices_alone and 1 < len(words) <= MOST_WORDS
+    question = _Question.of(turn, turn.step.name) if chooses else None
+    if question is None:
+        return
+    first, end = question.without_edges(words, 0, len(words), answer)
+    if end - first < len(words):
+        turn.opening = OpeningText(tuple(words), used={*range(first, end)}, answers=True)
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:

@@ -454,3 +454,68 @@ def test_a_yes_before_a_remark_agrees_to_nothing() -> None:
     for text in ("hi", "4", "friday", "sea", "ok, I ask my wife first"):
         chat.user(text)
     assert chat.at == "stay/sure"
+
+
+CLOCK = """
+flow: clock
+start: {words: [hi]}
+vars:
+  where: {type: choice, of: [bali, london]}
+  day: {type: date, after: today}
+  guests: {type: integer, max: 9}
+steps:
+  same: {ask: "Is it ten?", buttons: {"Yes": day, "No": where}}
+  where: {ask: Where are you?, options: {Bali: {value: bali}, London: {value: london}}, save: where}
+  day: {ask: Which day?, save: day}
+  guests: {ask: How many?, save: guests}
+  done: {say: "Noted.", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("no im in Bali", "clock/day"),
+        ("no, I'm in London", "clock/day"),
+        ("no, I'm on the road", "clock/where"),
+        ("no", "clock/where"),
+        ("yes, because of the summer", "clock/day"),
+    ],
+)
+def test_the_words_behind_a_yes_or_no_answer_the_next_question(text: str, at: str) -> None:
+    chat = Talk(CLOCK)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+
+
+NAMED = """
+flow: visit
+start: {words: [hi]}
+slots: [email, day]
+vars: {name: name, email: email, day: {type: date, after: today}}
+steps:
+  name: {ask: What is your name?, save: name}
+  email: {ask: Your email?, save: email}
+  day: {ask: Which day?, save: day}
+  done: {say: "{{ name }}, {{ email }}, {{ day | date }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("I'm Marek, marek@example.org", "visit/day"),
+        ("marek@example.org, Marek Novak", "visit/day"),
+        ("Marek Novak marek@example.org", "visit/day"),
+        ("my mail is marek@example.org", "visit/name"),
+        ("not yet, but marek@example.org", "visit/name"),
+    ],
+)
+def test_a_name_is_taken_beside_other_answers(text: str, at: str) -> None:
+    chat = Talk(NAMED)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+    if at == "visit/day":
+        assert chat.user("friday")[0].startswith("Marek")
