@@ -102,15 +102,18 @@ def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
     return result
 
 
-def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | None:
-    """The answer to the active question in the text that has started the flow. If there is none, it is asked."""
+def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> StepResult | None:
+    """The answer to the active question in the text that has started the flow, or the question which value it means. If
+    there is none, the active question is asked.
+    """
     found = slots.answer_in(turn, opening)
     if found is None:
         turn.opening = None
         return None
     piece, result = found
     opening.astray = False
-    turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
+    if isinstance(result, LeaveStep):
+        turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
     return result
 
 

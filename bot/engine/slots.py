@@ -35,7 +35,7 @@ from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
-from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.source.word_matching import ANYWHERE, CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
@@ -47,6 +47,7 @@ MOST_READINGS = 2000  # of pieces of messages in one turn, by the questions' rea
 MOST_NOTED = 100  # characters of an answer in the trace
 _WORD = lazy_pattern(r"\S+")
 _TOO_LONG = "the message is too long to look for answers to {} questions"
+_NOT_WISHED = (Kind.ASKING, Kind.TELLING)
 _EDGES = " ,.;:!?\n"
 _ASKS = lazy_pattern("[?？؟]")
 
@@ -106,17 +107,19 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case WaitHere():
                         unsure[step].update(place)
     found = {step: place for step, place in found.items() if not _is_the_one(words, *place, used, language)}
-    sure = undisturbed(words, list(found.values()), language)
+    doubtful = {place for places in unsure.values() for place in places} - used
+    sure = undisturbed(words, [*found.values(), *((place, place + 1) for place in doubtful)], language)
     kept = {
         step: _piece(words, *place)
-        for (step, place), is_sure in zip(found.items(), sure, strict=True)
+        for (step, place), is_sure in zip(found.items(), sure, strict=False)
         if is_sure or turn.flow.steps[step].facts.choices_alone  # of which no number beside it makes another
     }
     return kept, len(used) < len(written) or len(kept) < len(found)
 
 
-def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] | None:
-    """The answer to the active question in the text that has started its flow, and its words, which are used up.
+def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep | WaitHere] | None:
+    """The answer to the active question in the text that has started its flow, and its words, which are used up. A
+    value that may be one of two is asked back.
 
     It is what the question reads in all words that are left, or the only thing that it reads in some of them, while
     nothing in the sentence speaks against it. None if a word may not mean that: a yes or no, or a number for a question
@@ -133,6 +136,10 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     first, end, answer = found.first, found.end, found.answer
     piece, text = _piece([words[place] for place in left], first, end), " ".join(words)
     language = turn.contact_language
+    if isinstance(answer, WaitHere):
+        place = left[first], left[end - 1] + 1
+        is_sure = is_meant(words, place, language, Reach.UP_TO) and not has_word(text, _NOT_WISHED, language)
+        return (piece, answer) if is_sure and not turn.step.facts.choices_alone else None
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
     leads = turn.flow.is_menu or target.startswith("/")
     if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
@@ -325,18 +332,16 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
 
 def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
     """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
-    noisy". None for a yes or no: "ok, I ask my wife".
+    noisy". None for a yes or no: "ok, I ask my wife". Choices that are found anywhere were looked for in the whole text.
     """
     words, language = words_in(text), turn.contact_language
     end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))
     clause, rest = _piece(words, 0, end), _piece(words, end, len(words))
-    if (
-        not rest
-        or _ASKS.search(text)
-        or len(words) > MOST_WORDS
-        or is_yes_or_no(clause, language)
-        or not is_remark(rest, language)
-    ):
+    kind = turn.step.kind
+    anywhere = isinstance(kind, AskStep) and kind.choices is not None and kind.choices.how == ANYWHERE
+    if not rest or anywhere or _ASKS.search(text) or len(words) > MOST_WORDS:
+        return None
+    if is_yes_or_no(clause, language) or not is_remark(rest, language):
         return None
     return None if _against(turn, turn.step.name, clause, text) else clause
 
@@ -390,7 +395,7 @@ class _Found:
 
     first: int
     end: int
-    answer: LeaveStep
+    answer: LeaveStep | WaitHere
     is_whole: bool
 
 
@@ -441,7 +446,7 @@ class _Question:
         if not may_answer(0, len(rest)):
             return None
         whole = self.read(_piece(rest, 0, len(rest)))
-        if isinstance(whole, LeaveStep):
+        if isinstance(whole, LeaveStep | WaitHere):
             return _Found(*self.without_edges(rest, 0, len(rest), whole), whole, is_whole=True)
         found: _Found | None = None
         for length in range(min(MOST_OF_ONE, len(rest)), 0, -1) if whole is None else ():
@@ -454,7 +459,7 @@ class _Question:
                     continue
                 turn.counted.readings += 1
                 result = self.read(_piece(rest, first, end))
-                if isinstance(result, LeaveStep) and found is None:
+                if isinstance(result, LeaveStep | WaitHere) and found is None:
                     found = _Found(*self._with_all_values(rest, first, end, result), result, is_whole=False)
                 elif result is not None and (found is None or result != found.answer):
                     return None
@@ -482,15 +487,15 @@ class _Question:
 
         return may_answer
 
-    def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+    def without_edges(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without the words at its ends that do not change it."""
-        while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:
+        while end - first > 1 and self.read(_piece(words, first, end - 1)) == answer:
             end -= 1
-        while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
+        while end - first > 1 and self.read(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
 
-    def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+    def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without other words at its ends, but with the values beside it that
         say the same: "Friday 10 May".
         """
@@ -503,7 +508,7 @@ class _Question:
             if _is_of_time(words[start], language) and _is_of_time(words[stop - 1], language)
         ]
         wider.sort(key=lambda place: place[0] - place[1])
-        same = (place for place in wider if self.answered(_piece(words, *place)) == answer)
+        same = (place for place in wider if self.read(_piece(words, *place)) == answer)
         return next(same, (first, end))
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:

@@ -358,6 +358,11 @@ steps:
         "20 pieces, for the 10th if thats possible",
         "20 pieces, for the 10th if it's possible",
         "8 pcs for Friday pls, if poss",
+        "a table for 4, Friday 8pm",
+        "a table for 4 people this friday 7.30pm",
+        "8pm Friday, 4 people",
+        "the white one for Friday pls",
+        "lunch with my wife and our son on Friday",
     ],
 )
 def test_a_day_is_taken_beside_a_number_of_something_else(text: str) -> None:
@@ -383,7 +388,35 @@ def test_a_number_right_before_a_relative_day_is_none_of_a_month(text: str, day:
         "a table for 2, Friday if we're well",
         "they were here on Friday",
         "we were 4 on Friday",
+        "a table on Friday 8",
+        "for me and not on Friday",
+        "Friday for me and Saturday for my wife",
     ],
 )
 def test_a_day_is_asked_for_where_a_number_may_change_it(text: str) -> None:
     assert Talk(VISIT).user(text) == ["Which day?"]
+
+
+DINNER = """
+flow: dinner
+start: {otherwise: true}
+slots: [day, guests]
+vars: {day: date, guests: {type: integer, max: 9}}
+steps:
+  day: {ask: Which day?, save: day, confirm: unsure}
+  guests: {ask: How many?, save: guests}
+  done: {say: "{{ guests }} on {{ day }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["a table for 2 next friday", "next friday, a table for 2 please", "2 people, next friday"]
+)
+def test_a_day_in_the_first_message_that_may_be_one_of_two_is_asked_back(text: str) -> None:
+    talk = Talk(DINNER)
+    assert talk.user(text) == [["Did you mean Friday, 10 May 2030?", "Yes", "No"]]
+    assert talk.user("yes") == ["2 on 2030-05-10"]
+
+
+def test_people_who_are_named_are_counted_in_the_first_message() -> None:
+    assert Talk(DINNER).user("a table for my mother and me on Friday") == ["2 on 2030-05-10"]

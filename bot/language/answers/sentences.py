@@ -71,7 +71,7 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
     meant = _all_meant(sentence, Reach.BESIDE)
     beside: set[int | None] = set()
     for place, found in enumerate(sentence.kinds):
-        if found & _VALUES or found & _BESIDE:
+        if (found & _VALUES or found & _BESIDE) and not sentence.is_time(place):
             beside |= {sentence.before(place), sentence.changed_behind(place)}
         if sentence.counts_from_before(place):
             beside |= {sentence.owner[at] for at in range(place) if at in sentence.owner}
@@ -93,6 +93,11 @@ class _Sentence:
         is_last = self.clauses[place : place + 2] != [self.clauses[place]] * 2
         return is_last and place > 0 and Kind.AGAINST in self.kinds[place] and Kind.PERIOD in self.kinds[place - 1]
 
+    def is_time(self, place: int) -> bool:
+        """True for a time of day, which changes no day beside it: the "8" in "Friday 8 pm"."""
+        behind = place + 1 if self.clauses[place : place + 2] == [self.clauses[place]] * 2 else place
+        return Kind.NUMBER in self.kinds[place] and Kind.PART in self.kinds[place] | self.kinds[behind]
+
     def before(self, place: int) -> int | None:
         """The answer of the clause right before a word."""
         return self.owner.get(place - 1) if place and self.clauses[place - 1] == self.clauses[place] else None
@@ -113,7 +118,7 @@ class _Sentence:
         "for 2 on Friday".
         """
         found = self.behind(place, over_harmless=bool(self.kinds[place] & _VALUES))
-        if found is None or not self.kinds[place] <= _COUNTING:
+        if found is None or not self.kinds[place] <= _COUNTING | {Kind.AROUND_TITLE}:
             return found
         first, end = self.spans[found]
         named = self.said[first] if end - first == 1 else frozenset[Kind]()
@@ -203,7 +208,8 @@ def may_be_value(word: str, language: str | None) -> bool:
 def may_be_edge(word: str, language: str | None) -> bool:
     """True if a number, a day or a time may begin or end with a word: "in two weeks"."""
     return may_be_value(word, language) or any(
-        _is_of(word, words, words.dates.words | words.clock.words) for words in _both(language)
+        _is_of(word, words, words.dates.words | words.clock.words | _of_people(words.language))
+        for words in _both(language)
     )
 
 
@@ -222,7 +228,9 @@ OF_TIMES = frozenset({
     Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
 })  # fmt: skip
 """The kinds of words in days and times, numbers aside."""
-_OF_VALUES = OF_TIMES | {Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.NOW}
+_OF_VALUES = OF_TIMES | {
+    Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.NOW, Kind.COMPANION,
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -232,6 +240,13 @@ def _of_values(language: str) -> frozenset[str]:
     harmless = {tokens[0] for tokens, kind, _ in phrases if kind is Kind.HARMLESS and len(tokens) == 1}
     valued = [{*tokens} for tokens, kind, _ in phrases if kind in _OF_VALUES]
     return frozenset(token for tokens in valued for token in (tokens - harmless or tokens))
+
+
+@lru_cache(maxsize=64)
+def _of_people(language: str) -> frozenset[str]:
+    """The words of people who are named one by one: "my mother and me"."""
+    phrases = (phrase for found in words_of(language).phrases.values() for phrase in found)
+    return frozenset(token for tokens, kind, _ in phrases if kind in (Kind.MYSELF, Kind.COMPANION) for token in tokens)
 
 
 @lru_cache(maxsize=64)
