@@ -1,6 +1,7 @@
 """Entering steps and flows: visits are counted, and questions that the contact has answered already are not asked."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.frame_stack import MOST_FRAMES, arrive, note_left_for_draft, push_flow, switch_flow
 from bot.engine.step_actions import visited
-from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
+from bot.engine.turn_context import FAILURES, FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.languages import wording
 from bot.language.source.word_matching import normalise
@@ -43,9 +44,9 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     opening = turn.opening if known is None and step.facts.waits_for is not None else None
     known = known if opening is None else _answer_by_opening(turn, opening)
     result = known or (None if frame.unread is None else _read_before_asking(turn, name, frame.unread))
-    if result is not None or opening is None or not opening.astray or not step.facts.asks:
+    if result is not None or opening is None or not step.facts.asks:
         return result or ask(turn, step.kind.enter)
-    return _not_understood(turn, opening)
+    return _not_understood(turn, opening) if opening.astray else _ask_below(turn, _objection(turn, opening))
 
 
 def begin(turn: TurnContext, name: str) -> StepResult | None:
@@ -129,8 +130,23 @@ def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | Non
     if opening.asked_flow is not None:
         turn.trace.add_rule("a question")
         return enter(turn, switch_flow(turn, f"/{opening.asked_flow}", alone=True))
-    if turn.flow.is_menu:
-        turn.above_question = wording(turn.scope(), "not_understood")
+    return _ask_below(turn, wording(turn.scope(), "not_understood") if turn.flow.is_menu else _objection(turn, opening))
+
+
+def _objection(turn: TurnContext, opening: OpeningText) -> str:
+    """The words to a number in an opening text that the active question does not take; empty if there is none."""
+    number = slots.refused_number(turn, opening)
+    if number is None:
+        return ""
+    kind, context, reply = turn.step.kind, turn.step_context(), Reply(number)
+    with suppress(*FAILURES):  # in a text of the bot's
+        return kind.objection(context, reply) or kind.hint(context, reply) or ""
+    return ""
+
+
+def _ask_below(turn: TurnContext, above: str) -> StepResult | None:
+    """Ask the active question below some words."""
+    turn.above_question = above
     result = ask(turn, turn.step.kind.enter)
     turn.above_question = ""
     return result

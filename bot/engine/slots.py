@@ -169,6 +169,17 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep |
     return piece, answer
 
 
+def refused_number(turn: TurnContext, opening: OpeningText) -> str | None:
+    """The only number in the words that are left of an opening text, if the active question takes numbers but not this
+    one.
+    """
+    question = _Question.of(turn, turn.step.name) if _counts(turn.step) else None
+    rest = " ".join(word for place, word in enumerate(opening.words) if place not in opening.used)
+    number = None if question is None else number_in(rest, turn.contact_language)
+    written = "" if number is None else str(number[0])
+    return written if question is not None and written and question.read(written) is None else None
+
+
 def _requests(text: str, language: str | None) -> bool:
     """True for a request in the form of a question: "can you squeeze me in on Friday?"."""
     return is_request(text) or not {"book", "order"}.isdisjoint(wished(text, language))
@@ -332,7 +343,7 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
 
 def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
     """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
-    noisy". None for a yes or no: "ok, I ask my wife". Choices that are found anywhere were looked for in the whole text.
+    noisy". None for a yes or no ("ok, I ask my wife"), and for choices that are found anywhere: the text has none.
     """
     words, language = words_in(text), turn.contact_language
     end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))

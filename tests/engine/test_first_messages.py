@@ -420,3 +420,16 @@ def test_a_day_in_the_first_message_that_may_be_one_of_two_is_asked_back(text: s
 
 def test_people_who_are_named_are_counted_in_the_first_message() -> None:
     assert Talk(DINNER).user("a table for my mother and me on Friday") == ["2 on 2030-05-10"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a table for 30 people on Friday", "From 1 to 9, please.\n\nHow many?"),
+        ("Friday, we are thirty", "From 1 to 9, please.\n\nHow many?"),
+        ("a table on Friday", "How many?"),
+        ("a table on Friday for 3 or 4", "How many?"),
+    ],
+)
+def test_a_number_out_of_bounds_in_the_first_message_is_refused_with_a_reason(text: str, said: str) -> None:
+    assert Talk(DINNER.replace("max: 9", "min: 1, max: 9")).user(text) == [said]
