@@ -343,14 +343,16 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
 
 def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
     """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
-    noisy". None for a yes or no ("ok, I ask my wife"), and for choices that are found anywhere: the text has none.
+    noisy". None for a yes or no: "ok, I ask my wife". Choices that are found anywhere count only by a number.
     """
     words, language = words_in(text), turn.contact_language
     end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))
     clause, rest = _piece(words, 0, end), _piece(words, end, len(words))
     kind = turn.step.kind
     anywhere = isinstance(kind, AskStep) and kind.choices is not None and kind.choices.how == ANYWHERE
-    if not rest or anywhere or _ASKS.search(text) or len(words) > MOST_WORDS:
+    if not rest or _ASKS.search(text) or len(words) > MOST_WORDS:
+        return None
+    if anywhere and number_in(clause, language) is None:
         return None
     if is_yes_or_no(clause, language) or not is_remark(rest, language):
         return None

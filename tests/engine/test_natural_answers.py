@@ -449,6 +449,23 @@ def test_an_answer_before_a_value_a_no_or_a_question_is_asked_again(text: str) -
     assert chat.at == "stay/nights"
 
 
+@pytest.mark.parametrize(
+    ("text", "at"), [("4 i guess, bit noisy", None), ("it would have been nice, not so noisy", "rate/stars")]
+)
+def test_of_choices_that_are_found_anywhere_only_a_number_counts_before_a_remark(text: str, at: str | None) -> None:
+    chat = Talk(
+        """
+flow: rate
+start: {words: [hi]}
+vars: {stars: {type: integer, min: 1, max: 5}}
+steps: {stars: {ask: How was it?, match: anywhere, options: {Great: {value: 5}, Nice: {value: 4}, Bad: {value: 1}}, save: stars, then: end}}
+"""
+    )
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+
+
 def test_a_yes_before_a_remark_agrees_to_nothing() -> None:
     chat = Talk(STAY)
     for text in ("hi", "4", "friday", "sea", "ok, I ask my wife first"):
