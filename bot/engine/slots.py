@@ -18,6 +18,7 @@ from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.readers import is_remark
+from bot.language.answers.segments import says_nothing
 from bot.language.answers.sentences import (
     ENDS_CLAUSE,
     OF_TIMES,
@@ -202,11 +203,20 @@ def may_mean_answer(turn: TurnContext, text: str) -> bool:
 
 
 def name_beside(turn: TurnContext, text: str, found: Mapping[str, str]) -> str | None:
-    """The words of a text beside the answers in it, if they answer the active question for a name: "Ann, a@b.de"."""
-    used = _words_of(found.values())
-    rest = " ".join(word for word in text.split() if word.strip(_EDGES) not in used).strip(_EDGES)
-    is_name = found and rest and _is_name(turn.step) and answered(turn, turn.step.name, rest) is not None
-    return rest if is_name else None
+    """The words of a text beside the answers in it, if they answer the active question for a name: "Ann, a@b.de".
+
+    The name is introduced ("I'm Ann"), or has capital letters and is several words or a clause of its own; so "Mail:
+    a@b.de" has none.
+    """
+    used, words = _words_of(found.values()), text.split()
+    left = [word for word in words if word.strip(_EDGES) not in used]
+    rest = " ".join(left).strip(_EDGES)
+    answer = answered(turn, turn.step.name, rest) if found and rest and _is_name(turn.step) else None
+    if answer is None or says_nothing(rest, turn.contact_language) or any(word.endswith(":") for word in left):
+        return None
+    alone = len(left) == 1 and not any(word.endswith(ENDS_CLAUSE) for word in words[:-1])
+    has_capitals = not any(word[:1].islower() for word in left)
+    return rest if answer.saved != rest or (has_capitals and not alone) else None
 
 
 def has_own_answers(step: Step) -> bool:

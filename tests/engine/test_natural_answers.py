@@ -527,6 +527,11 @@ steps:
         ("Marek Novak marek@example.org", "visit/day"),
         ("my mail is marek@example.org", "visit/name"),
         ("not yet, but marek@example.org", "visit/name"),
+        ("Marek, marek@example.org", "visit/day"),
+        ("Mail: marek@example.org", "visit/name"),
+        ("E-Mail marek@example.org", "visit/name"),
+        ("marek@example.org urgent", "visit/name"),
+        ("ASAP marek@example.org", "visit/name"),
     ],
 )
 def test_a_name_is_taken_beside_other_answers(text: str, at: str) -> None:
