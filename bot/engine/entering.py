@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVarTuple
 
@@ -49,9 +50,9 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     opening = turn.opening if known is None and step.facts.waits_for is not None else None
     known = known if opening is None else _answer_by_opening(turn, opening)
     result = known or (None if frame.unread is None else _read_before_asking(turn, name, frame.unread))
-    if result is not None or opening is None or not opening.astray or not step.facts.asks:
+    if result is not None or opening is None or not step.facts.asks:
         return result or ask(turn, step.kind.enter)
-    return _not_understood(turn, opening)
+    return _not_understood(turn, opening) if opening.astray else _ask_below(turn, _objection(turn, opening))
 
 
 def begin(turn: TurnContext, name: str) -> StepResult | None:
@@ -108,15 +109,18 @@ def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
     return result
 
 
-def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | None:
-    """The answer to the active question in the text that has started the flow. If there is none, it is asked."""
+def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> StepResult | None:
+    """The answer to the active question in the text that has started the flow, or the question which value it means. If
+    there is none, the active question is asked.
+    """
     found = slots.answer_in(turn, opening)
     if found is None:
         turn.opening = None
         return None
     piece, result = found
     opening.astray = False
-    turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
+    if isinstance(result, LeaveStep):
+        turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
     return result
 
 
@@ -132,8 +136,23 @@ def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | Non
     if opening.asked_flow is not None:
         turn.trace.add_rule("a question")
         return enter(turn, switch_flow(turn, f"/{opening.asked_flow}", alone=True))
-    if turn.flow.is_menu:
-        turn.above_question = wording(turn.scope(), "not_understood")
+    return _ask_below(turn, wording(turn.scope(), "not_understood") if turn.flow.is_menu else _objection(turn, opening))
+
+
+def _objection(turn: TurnContext, opening: OpeningText) -> str:
+    """The words to a number in an opening text that the active question does not take; empty if there is none."""
+    number = slots.refused_number(turn, opening)
+    if number is None:
+        return ""
+    kind, context, reply = turn.step.kind, turn.step_context(), Reply(number)
+    with suppress(*FAILURES):  # in a text of the bot's
+        return kind.objection(context, reply) or kind.hint(context, reply) or ""
+    return ""
+
+
+def _ask_below(turn: TurnContext, above: str) -> StepResult | None:
+    """Ask the active question below some words."""
+    turn.above_question = above
     result = ask(turn, turn.step.kind.enter)
     turn.above_question = ""
     return result

@@ -23,6 +23,9 @@ def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> b
     if not found or (with_others and (len(found) < 2 or frame.step not in found)):
         return False
     corrects = frame.step not in found and slots.answered_before(turn, iter(found))
+    name = None if corrects else slots.name_beside(turn, text, found)
+    if name is not None:
+        found, more = {frame.step: name, **found}, False
     if not more or corrects or not look_by_model(executor, text, found):
         _answer_found(executor, found)
     return True

@@ -17,7 +17,18 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.sentences import OF_TIMES, Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
+from bot.language.answers.readers import is_remark
+from bot.language.answers.segments import says_nothing
+from bot.language.answers.sentences import (
+    ENDS_CLAUSE,
+    OF_TIMES,
+    Reach,
+    is_meant,
+    may_be_edge,
+    may_be_value,
+    undisturbed,
+    words_in,
+)
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.wishes import wished
@@ -25,7 +36,7 @@ from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
-from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.source.word_matching import ANYWHERE, CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
@@ -37,6 +48,7 @@ MOST_READINGS = 2000  # of pieces of messages in one turn, by the questions' rea
 MOST_NOTED = 100  # characters of an answer in the trace
 _WORD = lazy_pattern(r"\S+")
 _TOO_LONG = "the message is too long to look for answers to {} questions"
+_NOT_WISHED = (Kind.ASKING, Kind.TELLING)
 _EDGES = " ,.;:!?\n"
 _ASKS = lazy_pattern("[?？؟]")
 
@@ -96,17 +108,19 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case WaitHere():
                         unsure[step].update(place)
     found = {step: place for step, place in found.items() if not _is_the_one(words, *place, used, language)}
-    sure = undisturbed(words, list(found.values()), language)
+    doubtful = {place for places in unsure.values() for place in places} - used
+    sure = undisturbed(words, [*found.values(), *((place, place + 1) for place in doubtful)], language)
     kept = {
         step: _piece(words, *place)
-        for (step, place), is_sure in zip(found.items(), sure, strict=True)
+        for (step, place), is_sure in zip(found.items(), sure, strict=False)
         if is_sure or turn.flow.steps[step].facts.choices_alone  # of which no number beside it makes another
     }
     return kept, len(used) < len(written) or len(kept) < len(found)
 
 
-def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] | None:
-    """The answer to the active question in the text that has started its flow, and its words, which are used up.
+def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep | WaitHere] | None:
+    """The answer to the active question in the text that has started its flow, and its words, which are used up. A
+    value that may be one of two is asked back.
 
     It is what the question reads in all words that are left, or the only thing that it reads in some of them, while
     nothing in the sentence speaks against it. None if a word may not mean that: a yes or no, or a number for a question
@@ -123,6 +137,10 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     first, end, answer = found.first, found.end, found.answer
     piece, text = _piece([words[place] for place in left], first, end), " ".join(words)
     language = turn.contact_language
+    if isinstance(answer, WaitHere):
+        place = left[first], left[end - 1] + 1
+        is_sure = is_meant(words, place, language, Reach.UP_TO) and not has_word(text, _NOT_WISHED, language)
+        return (piece, answer) if is_sure and not turn.step.facts.choices_alone else None
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
     leads = turn.flow.is_menu or target.startswith("/")
     if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
@@ -152,6 +170,17 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     return piece, answer
 
 
+def refused_number(turn: TurnContext, opening: OpeningText) -> str | None:
+    """The only number in the words that are left of an opening text, if the active question takes numbers but not this
+    one.
+    """
+    question = _Question.of(turn, turn.step.name) if _counts(turn.step) else None
+    rest = " ".join(word for place, word in enumerate(opening.words) if place not in opening.used)
+    number = None if question is None else number_in(rest, turn.contact_language)
+    written = "" if number is None else str(number[0])
+    return written if question is not None and written and question.read(written) is None else None
+
+
 def _requests(text: str, language: str | None) -> bool:
     """True for a request in the form of a question: "can you squeeze me in on Friday?"."""
     return is_request(text) or not {"book", "order"}.isdisjoint(wished(text, language))
@@ -171,6 +200,23 @@ def may_mean_answer(turn: TurnContext, text: str) -> bool:
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
     return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)
+
+
+def name_beside(turn: TurnContext, text: str, found: Mapping[str, str]) -> str | None:
+    """The words of a text beside the answers in it, if they answer the active question for a name: "Ann, a@b.de".
+
+    The name is introduced ("I'm Ann"), or has capital letters and is several words or a clause of its own; so "Mail:
+    a@b.de" has none.
+    """
+    used, words = _words_of(found.values()), text.split()
+    left = [word for word in words if word.strip(_EDGES) not in used]
+    rest = " ".join(left).strip(_EDGES)
+    answer = answered(turn, turn.step.name, rest) if found and rest and _is_name(turn.step) else None
+    if answer is None or says_nothing(rest, turn.contact_language) or any(word.endswith(":") for word in left):
+        return None
+    alone = len(left) == 1 and not any(word.endswith(ENDS_CLAUSE) for word in words[:-1])
+    has_capitals = not any(word[:1].islower() for word in left)
+    return rest if answer.saved != rest or (has_capitals and not alone) else None
 
 
 def has_own_answers(step: Step) -> bool:
@@ -232,8 +278,24 @@ def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
     """Mark the words of an opening text that answers have."""
     opening.answers = True
-    used = {word.strip(_EDGES) for piece in pieces for word in piece.split()}
+    used = _words_of(pieces)
     opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)
+
+
+def _words_of(pieces: Iterable[str]) -> set[str]:
+    return {word.strip(_EDGES) for piece in pieces for word in piece.split()}
+
+
+def note_rest(turn: TurnContext, text: str, answer: LeaveStep) -> None:
+    """Note the words beside an answer that is a choice: they may answer the question that follows at once."""
+    words = text.split()
+    chooses = turn.step.facts.choices_alone and 1 < len(words) <= MOST_WORDS
+    question = _Question.of(turn, turn.step.name) if chooses else None
+    if question is None:
+        return
+    first, end = question.without_edges(words, 0, len(words), answer)
+    if end - first < len(words):
+        turn.opening = OpeningText(tuple(words), used={*range(first, end)}, answers=True)
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
@@ -289,6 +351,24 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
     return kept
 
 
+def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
+    """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
+    noisy". None for a yes or no: "ok, I ask my wife". Choices that are found anywhere count only by a number.
+    """
+    words, language = words_in(text), turn.contact_language
+    end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))
+    clause, rest = _piece(words, 0, end), _piece(words, end, len(words))
+    kind = turn.step.kind
+    anywhere = isinstance(kind, AskStep) and kind.choices is not None and kind.choices.how == ANYWHERE
+    if not rest or _ASKS.search(text) or len(words) > MOST_WORDS:
+        return None
+    if anywhere and number_in(clause, language) is None:
+        return None
+    if is_yes_or_no(clause, language) or not is_remark(rest, language):
+        return None
+    return None if _against(turn, turn.step.name, clause, text) else clause
+
+
 def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:
     """The reason why words of a message are no answer to a question though a model says so; empty if there is none."""
     question, language = _Question.of(turn, step), turn.contact_language
@@ -338,7 +418,7 @@ class _Found:
 
     first: int
     end: int
-    answer: LeaveStep
+    answer: LeaveStep | WaitHere
     is_whole: bool
 
 
@@ -389,7 +469,7 @@ class _Question:
         if not may_answer(0, len(rest)):
             return None
         whole = self.read(_piece(rest, 0, len(rest)))
-        if isinstance(whole, LeaveStep):
+        if isinstance(whole, LeaveStep | WaitHere):
             return _Found(*self.without_edges(rest, 0, len(rest), whole), whole, is_whole=True)
         found: _Found | None = None
         for length in range(min(MOST_OF_ONE, len(rest)), 0, -1) if whole is None else ():
@@ -402,7 +482,7 @@ class _Question:
                     continue
                 turn.counted.readings += 1
                 result = self.read(_piece(rest, first, end))
-                if isinstance(result, LeaveStep) and found is None:
+                if isinstance(result, LeaveStep | WaitHere) and found is None:
                     found = _Found(*self._with_all_values(rest, first, end, result), result, is_whole=False)
                 elif result is not None and (found is None or result != found.answer):
                     return None
@@ -430,15 +510,15 @@ class _Question:
 
         return may_answer
 
-    def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+    def without_edges(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without the words at its ends that do not change it."""
-        while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:
+        while end - first > 1 and self.read(_piece(words, first, end - 1)) == answer:
             end -= 1
-        while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
+        while end - first > 1 and self.read(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
 
-    def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+    def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without other words at its ends, but with the values beside it that
         say the same: "Friday 10 May".
         """
@@ -451,7 +531,7 @@ class _Question:
             if _is_of_time(words[start], language) and _is_of_time(words[stop - 1], language)
         ]
         wider.sort(key=lambda place: place[0] - place[1])
-        same = (place for place in wider if self.answered(_piece(words, *place)) == answer)
+        same = (place for place in wider if self.read(_piece(words, *place)) == answer)
         return next(same, (first, end))
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:

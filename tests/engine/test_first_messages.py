@@ -244,6 +244,27 @@ steps: {hello: {say: Hello.}}
     assert Talk(flows).user(text) == (["What?"] if starts else ["Hello."])
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thank you, amazing coffee as always ❤️", ["You're welcome!"]),
+        ("thanks, the coffee was lovely", ["You're welcome!"]),
+        ("thanks, a coffee please", ["Which size?"]),
+    ],
+)
+def test_thanks_for_a_thing_order_none_of_it(text: str, said: list[str]) -> None:
+    flows = """
+flow: order
+start: {words: [coffee], match: anywhere}
+steps: {size: {ask: "Which size?"}}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "Yes?"}}
+"""
+    assert Talk(flows).user(text) == said
+
+
 UNLESS = """
 flow: cake
 start: {words: [cake], match: anywhere, unless: [dry, complaint], about: they want a cake}
@@ -337,6 +358,11 @@ steps:
         "20 pieces, for the 10th if thats possible",
         "20 pieces, for the 10th if it's possible",
         "8 pcs for Friday pls, if poss",
+        "a table for 4, Friday 8pm",
+        "a table for 4 people this friday 7.30pm",
+        "8pm Friday, 4 people",
+        "the white one for Friday pls",
+        "lunch with my wife and our son on Friday",
     ],
 )
 def test_a_day_is_taken_beside_a_number_of_something_else(text: str) -> None:
@@ -362,7 +388,48 @@ def test_a_number_right_before_a_relative_day_is_none_of_a_month(text: str, day:
         "a table for 2, Friday if we're well",
         "they were here on Friday",
         "we were 4 on Friday",
+        "a table on Friday 8",
+        "for me and not on Friday",
+        "Friday for me and Saturday for my wife",
     ],
 )
 def test_a_day_is_asked_for_where_a_number_may_change_it(text: str) -> None:
     assert Talk(VISIT).user(text) == ["Which day?"]
+
+
+DINNER = """
+flow: dinner
+start: {otherwise: true}
+slots: [day, guests]
+vars: {day: date, guests: {type: integer, max: 9}}
+steps:
+  day: {ask: Which day?, save: day, confirm: unsure}
+  guests: {ask: How many?, save: guests}
+  done: {say: "{{ guests }} on {{ day }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["a table for 2 next friday", "next friday, a table for 2 please", "2 people, next friday"]
+)
+def test_a_day_in_the_first_message_that_may_be_one_of_two_is_asked_back(text: str) -> None:
+    talk = Talk(DINNER)
+    assert talk.user(text) == [["Did you mean Friday, 10 May 2030?", "Yes", "No"]]
+    assert talk.user("yes") == ["2 on 2030-05-10"]
+
+
+def test_people_who_are_named_are_counted_in_the_first_message() -> None:
+    assert Talk(DINNER).user("a table for my mother and me on Friday") == ["2 on 2030-05-10"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a table for 30 people on Friday", "From 1 to 9, please.\n\nHow many?"),
+        ("Friday, we are thirty", "From 1 to 9, please.\n\nHow many?"),
+        ("a table on Friday", "How many?"),
+        ("a table on Friday for 3 or 4", "How many?"),
+    ],
+)
+def test_a_number_out_of_bounds_in_the_first_message_is_refused_with_a_reason(text: str, said: str) -> None:
+    assert Talk(DINNER.replace("max: 9", "min: 1, max: 9")).user(text) == [said]

@@ -134,6 +134,31 @@ def test_a_no_alone_is_the_choice_no(text: str) -> None:
     assert chat.user(text) == ["none"]
 
 
+CONFIRM = """
+flow: main
+start: {words: [hi]}
+slots: [cups]
+vars: {cups: {type: integer, max: 9}}
+steps:
+  cups: {ask: How many teas?, save: cups}
+  sure: {ask: "{{ cups }} teas?", options: {"Yes, please": {words: ["yes"], then: done}, Another drink: done, Cancel: {words: ["no"], then: cancelled}}}
+  done: {say: On its way., then: end}
+  cancelled: {say: No tea., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cups"),
+    [("no, coffee instead", 2), ("yes, coffee instead", 2), ("make it 3 actually", 3), ("make it 3", 3)],
+)
+def test_a_correction_is_neither_a_plain_yes_or_no_nor_the_place_of_a_choice(text: str, cups: int) -> None:
+    chat = Talk(CONFIRM)
+    chat.user("hi")
+    chat.user("2")
+    (said, *_) = chat.user(text)[0]
+    assert said.endswith(f"{cups} teas?")
+
+
 PLACES = """
 flow: main
 start: {words: [hi], otherwise: true}
@@ -379,3 +404,140 @@ steps: {book: {say: Booked., then: end}}
     chat.user("hi")
     chat.user("the first one")
     assert chat.at == "order/drink"
+
+
+STAY = """
+flow: stay
+start: {words: [hi]}
+vars:
+  nights: {type: integer, min: 1, max: 9}
+  arrives: {type: date, after: today}
+  room: {type: choice, of: [garden, sea]}
+steps:
+  nights: {ask: How many nights?, save: nights}
+  arrives: {ask: From which day?, save: arrives}
+  room: {ask: Which room?, options: {Garden: {value: garden}, Sea: {value: sea}}, save: room}
+  sure: {ask: "All right?", buttons: {"Yes": done, Change: nights}}
+  done: {say: "Booked.", then: end}
+"""
+
+
+def test_an_answer_in_its_own_clause_counts_beside_a_remark() -> None:
+    chat = Talk(STAY)
+    chat.user("hi")
+    assert chat.user("4 i guess, bit of a holiday") == ["From which day?"]
+    assert chat.user("Friday. My sister was very glad about it") == [["Which room?", "Garden", "Sea"]]
+    assert chat.user("the garden one, the photo looks so lovely") == [["All right?", "Yes", "Change"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4, or 5",
+        "4, no wait",
+        "4, is that too much?",
+        "4, how late can we come?",
+        "4, but not in June",
+        "4, Friday",
+        "a few, 4",
+    ],
+)
+def test_an_answer_before_a_value_a_no_or_a_question_is_asked_again(text: str) -> None:
+    chat = Talk(STAY)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == "stay/nights"
+
+
+@pytest.mark.parametrize(
+    ("text", "at"), [("4 i guess, bit noisy", None), ("it would have been nice, not so noisy", "rate/stars")]
+)
+def test_of_choices_that_are_found_anywhere_only_a_number_counts_before_a_remark(text: str, at: str | None) -> None:
+    chat = Talk(
+        """
+flow: rate
+start: {words: [hi]}
+vars: {stars: {type: integer, min: 1, max: 5}}
+steps: {stars: {ask: How was it?, match: anywhere, options: {Great: {value: 5}, Nice: {value: 4}, Bad: {value: 1}}, save: stars, then: end}}
+"""
+    )
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+
+
+def test_a_yes_before_a_remark_agrees_to_nothing() -> None:
+    chat = Talk(STAY)
+    for text in ("hi", "4", "friday", "sea", "ok, I ask my wife first"):
+        chat.user(text)
+    assert chat.at == "stay/sure"
+
+
+CLOCK = """
+flow: clock
+start: {words: [hi]}
+vars:
+  where: {type: choice, of: [bali, london]}
+  day: {type: date, after: today}
+  guests: {type: integer, max: 9}
+steps:
+  same: {ask: "Is it ten?", buttons: {"Yes": day, "No": where}}
+  where: {ask: Where are you?, options: {Bali: {value: bali}, London: {value: london}}, save: where}
+  day: {ask: Which day?, save: day}
+  guests: {ask: How many?, save: guests}
+  done: {say: "Noted.", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("no im in Bali", "clock/day"),
+        ("no, I'm in London", "clock/day"),
+        ("no, I'm on the road", "clock/where"),
+        ("no", "clock/where"),
+        ("yes, because of the summer", "clock/day"),
+    ],
+)
+def test_the_words_behind_a_yes_or_no_answer_the_next_question(text: str, at: str) -> None:
+    chat = Talk(CLOCK)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+
+
+NAMED = """
+flow: visit
+start: {words: [hi]}
+slots: [email, day]
+vars: {name: name, email: email, day: {type: date, after: today}}
+steps:
+  name: {ask: What is your name?, save: name}
+  email: {ask: Your email?, save: email}
+  day: {ask: Which day?, save: day}
+  done: {say: "{{ name }}, {{ email }}, {{ day | date }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("I'm Marek, marek@example.org", "visit/day"),
+        ("marek@example.org, Marek Novak", "visit/day"),
+        ("Marek Novak marek@example.org", "visit/day"),
+        ("my mail is marek@example.org", "visit/name"),
+        ("not yet, but marek@example.org", "visit/name"),
+        ("Marek, marek@example.org", "visit/day"),
+        ("Mail: marek@example.org", "visit/name"),
+        ("E-Mail marek@example.org", "visit/name"),
+        ("marek@example.org urgent", "visit/name"),
+        ("ASAP marek@example.org", "visit/name"),
+    ],
+)
+def test_a_name_is_taken_beside_other_answers(text: str, at: str) -> None:
+    chat = Talk(NAMED)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+    if at == "visit/day":
+        assert chat.user("friday")[0].startswith("Marek")

@@ -11,7 +11,7 @@ from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import contains, is_spaced, normalise
 
 _WORD = lazy_pattern(r"\S+(?:[^\S\n]*\n)?")
-_ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
+ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
@@ -53,7 +53,7 @@ def is_meant(
 def is_supposed(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
     """True if the words right before an answer say that it was hoped for, or may be: "it would be good to ..."."""
     before = span[0] - 1
-    in_clause = before >= 0 and not words[before].endswith(_ENDS_CLAUSE)
+    in_clause = before >= 0 and not words[before].endswith(ENDS_CLAUSE)
     return in_clause and Kind.SUPPOSED in _kinds(tuple(words), language)[before]
 
 
@@ -71,7 +71,7 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
     meant = _all_meant(sentence, Reach.BESIDE)
     beside: set[int | None] = set()
     for place, found in enumerate(sentence.kinds):
-        if found & _VALUES or found & _BESIDE:
+        if (found & _VALUES or found & _BESIDE) and not sentence.is_time(place):
             beside |= {sentence.before(place), sentence.changed_behind(place)}
         if sentence.counts_from_before(place):
             beside |= {sentence.owner[at] for at in range(place) if at in sentence.owner}
@@ -93,6 +93,11 @@ class _Sentence:
         is_last = self.clauses[place : place + 2] != [self.clauses[place]] * 2
         return is_last and place > 0 and Kind.AGAINST in self.kinds[place] and Kind.PERIOD in self.kinds[place - 1]
 
+    def is_time(self, place: int) -> bool:
+        """True for a time of day, which changes no day beside it: the "8" in "Friday 8 pm"."""
+        behind = place + 1 if self.clauses[place : place + 2] == [self.clauses[place]] * 2 else place
+        return Kind.NUMBER in self.kinds[place] and Kind.PART in self.kinds[place] | self.kinds[behind]
+
     def before(self, place: int) -> int | None:
         """The answer of the clause right before a word."""
         return self.owner.get(place - 1) if place and self.clauses[place - 1] == self.clauses[place] else None
@@ -113,7 +118,7 @@ class _Sentence:
         "for 2 on Friday".
         """
         found = self.behind(place, over_harmless=bool(self.kinds[place] & _VALUES))
-        if found is None or not self.kinds[place] <= _COUNTING:
+        if found is None or not self.kinds[place] <= _COUNTING | {Kind.AROUND_TITLE}:
             return found
         first, end = self.spans[found]
         named = self.said[first] if end - first == 1 else frozenset[Kind]()
@@ -163,10 +168,10 @@ def is_told(text: str, phrase: str, language: str | None) -> bool:
     """
     words = words_in(text)
     span = place_of(phrase, words)
-    if span is None or words[span[1] - 1].endswith(_ENDS_CLAUSE):
+    if span is None or words[span[1] - 1].endswith(ENDS_CLAUSE):
         return False
-    begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
-    end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
+    begins = span[0] < 2 or words[span[0] - 2].endswith(ENDS_CLAUSE)
+    end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(ENDS_CLAUSE)), len(words))
     kinds = _kinds(tuple(words), language)
     return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
@@ -203,7 +208,8 @@ def may_be_value(word: str, language: str | None) -> bool:
 def may_be_edge(word: str, language: str | None) -> bool:
     """True if a number, a day or a time may begin or end with a word: "in two weeks"."""
     return may_be_value(word, language) or any(
-        _is_of(word, words, words.dates.words | words.clock.words) for words in _both(language)
+        _is_of(word, words, words.dates.words | words.clock.words | _of_people(words.language))
+        for words in _both(language)
     )
 
 
@@ -222,7 +228,9 @@ OF_TIMES = frozenset({
     Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
 })  # fmt: skip
 """The kinds of words in days and times, numbers aside."""
-_OF_VALUES = OF_TIMES | {Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.NOW}
+_OF_VALUES = OF_TIMES | {
+    Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.NOW, Kind.COMPANION,
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -232,6 +240,13 @@ def _of_values(language: str) -> frozenset[str]:
     harmless = {tokens[0] for tokens, kind, _ in phrases if kind is Kind.HARMLESS and len(tokens) == 1}
     valued = [{*tokens} for tokens, kind, _ in phrases if kind in _OF_VALUES]
     return frozenset(token for tokens in valued for token in (tokens - harmless or tokens))
+
+
+@lru_cache(maxsize=64)
+def _of_people(language: str) -> frozenset[str]:
+    """The words of people who are named one by one: "my mother and me"."""
+    phrases = (phrase for found in words_of(language).phrases.values() for phrase in found)
+    return frozenset(token for tokens, kind, _ in phrases if kind in (Kind.MYSELF, Kind.COMPANION) for token in tokens)
 
 
 @lru_cache(maxsize=64)
@@ -246,7 +261,7 @@ def _clauses(words: Sequence[str]) -> list[int]:
     found, number = [], 0
     for word in words:
         found.append(number)
-        number += word.endswith(_ENDS_CLAUSE)
+        number += word.endswith(ENDS_CLAUSE)
     return found
 
 

@@ -67,6 +67,7 @@ class Kind(Enum):
     PAST = "past"
     REFUSAL = "refusals"
     OTHER = "others"
+    CORRECTING = "corrections"
     EVERYTHING = "everything"
     REASON = "reasons"
     LACKING = "lacking"

@@ -67,7 +67,7 @@ from bot.language.source.text_patterns import named_parts
 from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.small_talk_texts import asks_hours, topic_of
+from bot.language.steps.small_talk_texts import THANKS, asks_hours, topic_of
 from bot.language.steps.step_facts import SentFile
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
@@ -231,7 +231,11 @@ class TriggerIndex:
                 yield topic, self.topics[topic]
 
     def _by_wider(self, text: str, language: str | None) -> tuple[str, TriggerMatch | None]:
-        """The word by which a text starts a flow in a wider way, and the flow."""
+        """The word by which a text starts a flow in a wider way, and the flow. Thanks start none: "thanks, what a
+        wonderful cake".
+        """
+        if topic_of(text, language) == THANKS:
+            return "", None
         for how, phrases in self.wider.items():
             if self.unless:
                 phrases = tuple(each for each in phrases if not self._forbids(each[1], text))

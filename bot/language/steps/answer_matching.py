@@ -12,7 +12,7 @@ from bot.core import messages as limits
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
-from bot.language.answers.readers import same_side
+from bot.language.answers.readers import read_yes_no, same_side
 from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
@@ -238,6 +238,9 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     index = match(text, options, WHOLE)
     if index is not None or len(text) > LONGEST:
         return index
+    corrects = has_word(text, (Kind.CORRECTING,), offer.language)
+    if corrects and read_yes_no(text, offer.language) is not None:
+        return None  # "no, coffee instead"
     means = read()
     valued = [n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)]
     titles = [choice.title for choice in offer.shown]
@@ -257,7 +260,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         heard = (
             _by_fault(offer, text),
             _by_refusal(text, titles, offer.language),
-            _by_place(offer, text, said),
+            _by_place(offer, text, None if corrects else said),
             _by_slip(text, options, how, offer.language),
         )
         return next((index for index in heard if index is not None and index != _TWO), None)
