@@ -69,7 +69,13 @@ def test_what_is_made_is_the_same_each_time_and_another_seed_makes_other_walks()
 def test_each_test_says_what_it_is_about_and_stands_in_its_flows_file() -> None:
     made = list(generator(loaded("feedback")).covering())
     assert len({each.name for each in made}) == len(made)
-    assert {each.file for each in made} <= {"test_feedback.yml", "test_phone.yml", "test-bot.yml"}
+    assert {each.file for each in made} <= {
+        "test_feedback.yml",
+        "test_phone.yml",
+        "test_why.yml",
+        "test_person.yml",
+        "test-bot.yml",
+    }
     assert all(each.name.removeprefix("generated: ") in each.text.replace('\\"', '"') for each in made)
 
 
