@@ -107,7 +107,7 @@ def _bye_for(text: str) -> str | None:
 
 def _clauses_beside(text: str, topic: str) -> list[str] | None:
     """The clauses that are not of a topic. None if no clause is of it, or if the text asks or complains."""
-    clauses = [clause for part in _CLAUSES.split(text) if (clause := normalise(part))]
+    clauses = [clause for part in _CLAUSES.split(text) if any(map(str.isalnum, clause := normalise(part)))]
     others = [clause for clause in clauses if _among_fillers(clause.split()) != topic]
     return None if len(others) == len(clauses) or "?" in text or topics_in(text) else others
 
