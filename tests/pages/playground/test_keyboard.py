@@ -24,8 +24,7 @@ def tab_to(page: Page, wanted: Locator) -> None:
 
 
 def asked_for_cups(shown: Shown) -> Page:
-    for text in ("hi", "tea", "small"):
-        shown.write(text)
+    shown.has_written("hi", "tea", "small")
     shown.hears("How many cups?")
     return shown.page
 
