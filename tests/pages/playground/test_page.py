@@ -726,10 +726,3 @@ def test_contacts_have_names_and_their_numbers_are_told(shown: Shown) -> None:
     here = shown.page.locator("#contacts [aria-current]")
     expect(here).to_have_text("Ana")
     expect(here).to_have_attribute("title", "15555550100")
-
-
-def test_a_list_that_is_opened_shows_its_rows(shown: Shown) -> None:
-    shown.has_written("hi", "tea")
-    shown.hears("How large?")
-    shown.page.locator(".list summary").last.click()
-    expect(shown.page.locator(".list .row").last).to_be_in_viewport()
