@@ -38,7 +38,7 @@ def save(
 
 
 def test_a_click_on_a_text_edits_it_in_its_file_and_the_conversation_goes_on(shown: Shown) -> None:
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "What would you like?")
     ask = field(shown, "ask")
     expect(ask).to_be_focused()
@@ -56,7 +56,7 @@ def test_a_click_on_a_text_edits_it_in_its_file_and_the_conversation_goes_on(sho
 
 
 def test_titles_of_buttons_and_rows_are_edited_where_they_are_seen_too(shown: Shown) -> None:
-    shown.has_written("hi")
+    shown.write("hi")
     shown.hears("What would you like?").get_by_role("button", name="Edit this text").click()
     field(shown, "buttons › Tea").fill("Black tea")
     save(shown)
@@ -88,7 +88,7 @@ def test_a_step_of_the_map_opens_its_texts_and_a_problem_stands_beside_the_field
 
 def test_a_whole_step_is_edited_as_yaml_with_its_problems_while_typing(shown: Shown) -> None:
     page = shown.page
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "Hello")
     page.locator("#editing summary", has_text="The whole step as YAML").click()
     yaml = field(shown, "flows/main.yml:6 YAML")
@@ -103,7 +103,7 @@ def test_a_whole_step_is_edited_as_yaml_with_its_problems_while_typing(shown: Sh
 
 def test_keys_and_targets_are_offered_while_a_step_is_written(shown: Shown) -> None:
     page = shown.page
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "Hello")
     page.locator("#editing summary", has_text="The whole step as YAML").click()
     yaml = field(shown, "flows/main.yml:6 YAML")
@@ -129,7 +129,7 @@ def test_keys_and_targets_are_offered_while_a_step_is_written(shown: Shown) -> N
 
 def test_a_text_that_was_changed_on_the_disk_meanwhile_is_shown_beside_ones_own(shown: Shown) -> None:
     page = shown.page
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "What would you like?")
     ask = field(shown, "ask")
     expect(ask).to_have_value("What would you like?")
@@ -148,7 +148,7 @@ def test_a_text_that_was_changed_on_the_disk_meanwhile_is_shown_beside_ones_own(
 
 def test_what_is_written_is_not_lost_by_one_key(shown: Shown) -> None:
     page = shown.page
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "Hello")
     say = field(shown, "say")
     say.fill("Good day")
@@ -170,7 +170,7 @@ steps:
 
 def test_texts_are_never_markup_in_the_form(shows: Callable[[str], Shown]) -> None:
     shown = shows(HOSTILE)
-    shown.has_written("hi")
+    shown.write("hi")
     click(shown.page, "<img")
     text = "<img src=x onerror=alert(1)></textarea><script>alert(2)</script>"
     expect(field(shown, "say")).to_have_value(text)

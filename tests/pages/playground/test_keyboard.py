@@ -24,7 +24,8 @@ def tab_to(page: Page, wanted: Locator) -> None:
 
 
 def asked_for_cups(shown: Shown) -> Page:
-    shown.has_written("hi", "tea", "small")
+    for text in ("hi", "tea", "small"):
+        shown.write(text)
     shown.hears("How many cups?")
     return shown.page
 

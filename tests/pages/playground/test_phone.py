@@ -299,7 +299,7 @@ def test_files_of_the_bots_own_are_shown(tmp_path: Path, shows: Callable[..., Sh
     (tmp_path / "files" / "garden.png").write_bytes(PICTURE)
     (tmp_path / "files" / "rules.txt").write_text("No shoes.")
     shown = shows(FILES, width=width, dark=dark)
-    shown.has_written("hi")
+    shown.write("hi")
     picture = shown.page.get_by_role("img", name="garden.png")
     expect(picture).to_be_visible()
     assert picture.evaluate("each => each.decode().then(() => each.naturalWidth)") == 2
@@ -324,7 +324,7 @@ steps:
 
 def test_the_button_of_a_form_opens_its_page_on_this_machine(shows: Callable[..., Shown]) -> None:
     shown = shows(FORM)
-    shown.has_written("hi")
+    shown.write("hi")
     opens = shown.page.get_by_role("link", name="Fill in")
     found = shown.page.request.post(opens.get_attribute("href") or "", form={"name": "Ann", "cups": "4"})
     assert found.status == 200
