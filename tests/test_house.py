@@ -143,7 +143,7 @@ def test_patterns_of_modules_are_lazy() -> None:
 
 def nodes_at_import(path: Path) -> Iterator[ast.AST]:
     """The nodes that Python runs when it imports a file: all but the bodies of functions."""
-    waiting: list[ast.AST] = [ast.parse(path.read_bytes())]
+    waiting: list[ast.AST] = [nodes_of(path)[0]]
     while waiting:
         node = waiting.pop()
         yield node

@@ -22,8 +22,10 @@ ADD_TURN = """
 """
 _LAST = """
     SELECT at, event_id, event, rule, steps, effects, notes, problems, micros FROM turns
-    WHERE contact = ? ORDER BY id DESC LIMIT ?
+    WHERE contact = ? AND id > ? ORDER BY id DESC LIMIT ?
 """
+
+_NEWEST = "SELECT coalesce(max(id), 0) FROM turns WHERE contact = ?"
 
 _SAID = "SELECT at, event, effects FROM turns WHERE contact = ? ORDER BY id DESC LIMIT ?"
 
@@ -210,11 +212,16 @@ class TraceReader(Queries):
         self._statuses_made_at = statuses_made_at
 
     @reads_rows
-    def turns(self, contact: str, limit: int = 20) -> list[TurnTraced]:
-        """A contact's last turns, in the order they were taken."""
-        rows = self.database.all(_LAST, storable(contact), limit)[::-1]
+    def turns(self, contact: str, limit: int = 20, after: int = 0) -> list[TurnTraced]:
+        """A contact's last turns, in the order they were taken. ``after``: only those after this `newest_turn`."""
+        rows = self.database.all(_LAST, storable(contact), after, limit)[::-1]
         statuses = self._statuses_made_at(contact, [datetime.fromisoformat(at) for at, *_ in rows])
         return [_turn_traced(statuses, *row) for row in rows]
+
+    def newest_turn(self, contact: str) -> int:
+        """The number of a contact's last turn; 0 if there is none."""
+        (newest,) = self.database.one(_NEWEST, storable(contact))
+        return int(newest)
 
     @reads_rows
     def newest(self, contact: str, limit: int) -> list[tuple[datetime, Event | dict[str, Any], list[Effect]]]:

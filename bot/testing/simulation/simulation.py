@@ -47,7 +47,7 @@ from bot.testing.simulation.phone import ShownMessage, choice_of, newest_choice
 from bot.testing.simulation.phones import Phones
 from bot.testing.simulation.running_bot import LIMIT, RunningBot
 from bot.testing.simulation.sent_files import SentFiles, VoiceNotes
-from bot.testing.simulation.store_view import TURNS_LOOKED_AT, StoreView
+from bot.testing.simulation.store_view import StoreView
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take some time
 ANSWERED_WITHIN = 600.0  # real seconds; a real model may need many rounds
@@ -225,7 +225,7 @@ class Simulation:
         while (due := self.running.engine.next_due()) is not None and due <= until:
             self.clock.move_to(due)
             self.settle()
-            self.stored.turns_of_all(newest=TURNS_LOOKED_AT)
+            self.stored.turns_of_all()
         self.clock.move_to(until)
         self.settle()
 

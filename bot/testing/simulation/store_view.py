@@ -18,7 +18,7 @@ EVERY_TURN = 1_000_000
 class StoreView:
     """The store, read for the contact whose number ``contact`` returns.
 
-    Turns are remembered: the store deletes them after a while.
+    Turns are read once and remembered: the store deletes them after a while.
     """
 
     def __init__(self, reader: StoreReader, files: KeptFiles, contact: Callable[[], str], phones: Phones) -> None:
@@ -27,6 +27,7 @@ class StoreView:
         self._contact = contact
         self._phones = phones
         self._turns = defaultdict[str, dict[str, TurnTraced]](dict)  # by contact, then by event
+        self._read_to = defaultdict[str, int](int)  # each contact's newest turn that was read
 
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
@@ -41,20 +42,20 @@ class StoreView:
         return self.reader.trace.turns(self._contact(), limit)
 
     def all_turns(self) -> list[TurnTraced]:
-        """All turns since the contact began."""
-        return self._turns_of(self._contact(), EVERY_TURN)
+        """All turns since the contact began, each with the statuses that it had when it was first read."""
+        return self._turns_of(self._contact())
 
-    def turns_of_all(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
-        """All turns of all contacts.
-
-        ``newest`` is the largest number that a contact may have had since the last call.
-        """
+    def turns_of_all(self) -> list[TurnTraced]:
+        """All turns of all contacts, like `all_turns`."""
         contacts = {self._contact(), *self._phones.contacts, *self._turns}
-        return [turn for contact in contacts for turn in self._turns_of(contact, newest)]
+        return [turn for contact in contacts for turn in self._turns_of(contact)]
 
-    def _turns_of(self, contact: str, newest: int) -> list[TurnTraced]:
-        turns = self._turns[contact]
-        turns.update((turn.event_id, turn) for turn in self.reader.trace.turns(contact, newest))
+    def _turns_of(self, contact: str) -> list[TurnTraced]:
+        turns, before = self._turns[contact], self._read_to[contact]
+        if (newest := self.reader.trace.newest_turn(contact)) > before:
+            new = self.reader.trace.turns(contact, EVERY_TURN, after=before)
+            turns.update((turn.event_id, turn) for turn in new)
+            self._read_to[contact] = newest
         return list(turns.values())
 
     def dead_letters(self) -> list[DeadLetter]:
@@ -75,3 +76,4 @@ class StoreView:
     def forget_turns(self) -> None:
         """Forget the turns of all contacts."""
         self._turns.clear()
+        self._read_to.clear()

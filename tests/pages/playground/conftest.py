@@ -75,6 +75,12 @@ class Shown:
         self.page.fill("#text", text)
         self.page.press("#text", "Enter")
 
+    def has_written(self, *texts: str) -> None:
+        """The first contact writes and the bot answers, without the page: where the way of writing does not matter."""
+        for text in texts:
+            self.playground.write(self.playground.chats.contacts[0], text)
+            self.playground.simulation.settle()
+
     def tap(self, title: str) -> None:
         self.page.locator("#conversation").get_by_role("button", name=title, exact=True).last.click()
 
