@@ -288,6 +288,22 @@ def test_a_choice_is_named_by_the_words_by_which_it_differs(text: str) -> None:
     assert talk.user("nope, thanks") == ["none"]
 
 
+@pytest.mark.parametrize("text", ["nope, all good", "no, that's all", "that's all, thanks", "nothing else"])
+def test_a_goodbye_and_a_no_with_small_talk_skip_a_question_for_a_note(text: str) -> None:
+    talk = Talk(CAKES)
+    for each in ("cakes", "almond", "yes"):
+        talk.user(each)
+    assert talk.user(text) == ["none"]
+
+
+@pytest.mark.parametrize("text", ["no nuts, all good otherwise", "no sugar", "all good things"])
+def test_a_note_that_begins_with_a_no_is_a_note(text: str) -> None:
+    talk = Talk(CAKES)
+    for each in ("cakes", "almond", "yes"):
+        talk.user(each)
+    assert talk.user(text) == [text]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("none of those work for me", "Fresh."), ("no, neither of these", "Fresh.")],

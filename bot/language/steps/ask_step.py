@@ -34,7 +34,7 @@ from bot.language.steps.choice_reader import CHOICES, read_choices
 from bot.language.steps.choices import Choices, StartingWords
 from bot.language.steps.form_reader import FORM
 from bot.language.steps.message_parts import SENDING, VALID, check_error_names, check_length
-from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
+from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, SMILE, THANKS, topic_of
 from bot.language.steps.step_facts import (
     GOES_ON,
     MAY_FAIL,
@@ -558,9 +558,18 @@ class AskStep(StepKind):
 def _is_no(text: str, skip_words: Iterable[str], language: str | None, *, lacks: bool) -> bool:
     """True for another way to say a no that skips: "nope". ``lacks``: the text says that something is missing."""
     said = read_yes_no(text, language)
-    if not lacks and (said is None or said.value or any(map(str.isdigit, text))):
+    is_no = said is not None and not said.value and not any(map(str.isdigit, text))
+    if not (lacks or is_no or _declines(text, language)):
         return False
     return any((word := read_yes_no(each, language)) is not None and not word.value for each in skip_words)
+
+
+def _declines(text: str, language: str | None) -> bool:
+    """True for a goodbye, and for a no with small talk behind it: "that's all", "nope, all good"."""
+    first, _, rest = text.strip().partition(" ")
+    said = read_yes_no(first, language)
+    says_no = said is not None and not said.value
+    return topic_of(text, language) == BYE or (says_no and topic_of(rest, language) in (BYE, SMILE, THANKS))
 
 
 _TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})
