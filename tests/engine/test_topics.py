@@ -288,6 +288,22 @@ def test_a_choice_is_named_by_the_words_by_which_it_differs(text: str) -> None:
     assert talk.user("nope, thanks") == ["none"]
 
 
+REPAIRS = """
+flow: repairs
+start: {otherwise: true}
+steps: {day: {ask: Which day?}}
+---
+flow: person
+start: {topics: question}
+steps: {now: {say: A colleague answers., then: end}}
+"""
+
+
+def test_a_request_in_the_form_of_a_question_is_no_question() -> None:
+    assert Talk(REPAIRS).user("could somebody come on thursday?") == ["Which day?"]
+    assert Talk(REPAIRS).user("do you come on sundays?") == ["A colleague answers."]
+
+
 @pytest.mark.parametrize("text", ["nope, all good", "no, that's all", "that's all, thanks", "nothing else"])
 def test_a_goodbye_and_a_no_with_small_talk_skip_a_question_for_a_note(text: str) -> None:
     talk = Talk(CAKES)
