@@ -19,7 +19,7 @@ def value_of(reading: Reading[Any] | None) -> Any:
     ("text", "number"),
     [("5 kg", "5"), ("5kg", "5"), ("20%", "20"), ("€20", "20"), ("$ 12.50", "12.5"), ("1,234.5 EUR", "1234.5"),
      ("3 people", "3"), ("-3", "-3"), ("\u22123", "-3"), ("+3", "3"), (".5", "0.5"), ("1'000", "1000"), ("١٢", "12"),
-     ("10 or so", "10"), ("ten days or so", "10"), ("five", "5"), ("Twenty-five", "25"), ("a dozen", "12"), ("two dozen pieces", "24"), ("two hundred and ten", "210"),
+     ("five", "5"), ("Twenty-five", "25"), ("a dozen", "12"), ("two dozen pieces", "24"), ("two hundred and ten", "210"),
      ("three thousand five hundred people", "3500"), ("one million", "1000000"), ("hundred", "100")],
 )  # fmt: skip
 def test_it_is_a_number(text: str, number: str) -> None:
