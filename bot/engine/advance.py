@@ -69,7 +69,7 @@ from bot.engine.outside_events import (
     tapped_signal,
 )
 from bot.engine.replies import is_kept, kept, put_since
-from bot.engine.slots import answer_beside_remarks, has_own_answers, in_words, may_mean_answer, note_rest
+from bot.engine.slots import has_own_answers, may_mean_answer, note_rest
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     FoundStart,
@@ -657,17 +657,6 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
         other_or_retry(executor, reply)
 
 
-def _answer_beside_remarks(executor: Executor, reply: Reply) -> bool:
-    """An answer in its own clause, beside others that say nothing of it: "4, it was loud"."""
-    turn = executor.turn
-    written = reply.text is not None and not reply.is_tap and has_own_answers(turn.step)
-    clause = answer_beside_remarks(turn, reply.text or "") if written else None
-    if clause is None:
-        return False
-    executor.run(ask(turn, turn.step.kind.answer, Reply(clause)), in_words({turn.step.name: clause}))
-    return True
-
-
 MessageHandler = Callable[[Executor, Reply], bool]
 """A function that takes a message, or returns False to pass it on."""
 
@@ -699,7 +688,6 @@ OFFERS: tuple[MessageHandler, ...] = (
     _to_intent,
     _wish,  # "can you squeeze me in?"
     _question,
-    _answer_beside_remarks,  # "4, it was loud"
     other_or_retry,  # takes every other message
 )
 """The handlers for a message of a contact who is in a flow."""

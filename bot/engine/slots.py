@@ -17,7 +17,6 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.readers import is_remark
 from bot.language.answers.segments import says_nothing
 from bot.language.answers.sentences import (
     ENDS_CLAUSE,
@@ -36,7 +35,7 @@ from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
-from bot.language.source.word_matching import ANYWHERE, CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
@@ -349,24 +348,6 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
             reason = "it is no answer"
         turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, {reason}: {_shown(piece)}")
     return kept
-
-
-def answer_beside_remarks(turn: TurnContext, text: str) -> str | None:
-    """The first clause of a text, if that is the answer to the active question and the others are remarks: "4, bit
-    noisy". None for a yes or no: "ok, I ask my wife". Choices that are found anywhere count only by a number.
-    """
-    words, language = words_in(text), turn.contact_language
-    end = next((place for place, word in enumerate(words, 1) if word.endswith(ENDS_CLAUSE)), len(words))
-    clause, rest = _piece(words, 0, end), _piece(words, end, len(words))
-    kind = turn.step.kind
-    anywhere = isinstance(kind, AskStep) and kind.choices is not None and kind.choices.how == ANYWHERE
-    if not rest or _ASKS.search(text) or len(words) > MOST_WORDS:
-        return None
-    if anywhere and number_in(clause, language) is None:
-        return None
-    if is_yes_or_no(clause, language) or not is_remark(rest, language):
-        return None
-    return None if _against(turn, turn.step.name, clause, text) else clause
 
 
 def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:

@@ -13,7 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
-from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
+from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.topics import is_question
 from bot.language.answers.words import Kind, Mark, words_of
@@ -214,23 +214,6 @@ def _says_no_value(text: TokenizedText, at: int) -> bool:
     """True for a word that is no value, and none that asks or speaks against something. "One" may stand for a thing."""
     marks = ((kind, value) for _, kind, value in text.marks[at] if (kind, value) != (Kind.NUMBER, 1))
     return not text.tokens.tokens[at][0].isdigit() and not any(kind in _ELSEWHERE for kind, _ in marks)
-
-
-def is_remark(text: str, language: str | None = None) -> bool:
-    """True if a text has no value, no yes or no, no question, and no word that speaks against something, in the
-    language or in English: "it was loud".
-    """
-    return not (
-        is_question(text)
-        or any(map(str.isdigit, text))
-        or any(
-            kind in _ELSEWHERE and kind is not Kind.TELLING
-            for known in dict.fromkeys((language, None))
-            if (read := written(text, words_of(known))) is not None
-            for marks in read.marks
-            for _, kind, _ in marks
-        )
-    )
 
 
 def read_lack(text: str, language: str | None = None) -> bool:
