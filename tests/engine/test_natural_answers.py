@@ -459,6 +459,25 @@ def test_a_yes_before_a_remark_agrees_to_nothing() -> None:
     assert chat.at == "stay/sure"
 
 
+@pytest.mark.parametrize(
+    ("text", "at"), [("yes 2", "ten/same"), ("2", "ten/no"), ("ok 2", "ten/same"), ("yes 1", "ten/yes")]
+)
+def test_a_yes_and_the_place_of_a_no_are_asked_again(text: str, at: str) -> None:
+    chat = Talk(
+        """
+flow: ten
+start: {words: [hi]}
+steps:
+  same: {ask: "Is it ten?", buttons: {"Yes": yes, "No": no}}
+  "no": {ask: Where are you?, then: end}
+  "yes": {ask: Which day?, then: end}
+"""
+    )
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == at
+
+
 CLOCK = """
 flow: clock
 start: {words: [hi]}

@@ -329,7 +329,13 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     place = place_in(text, offer.language)
     if place is None and number is not None and not number[1] and not any(choice.saves for choice in offer.shown):
         place = int(number[0])
-    return None if place is None or not 1 <= place <= len(titles) else place - 1
+    if place is None or not 1 <= place <= len(titles):
+        return None
+    side = read_yes_no(titles[place - 1], offer.language)
+    said = [read_yes_no(word, offer.language) for word in text.split()] if side is not None else []
+    return (
+        None if side is not None and any(each is not None and each.value != side.value for each in said) else place - 1
+    )
 
 
 _NUMBERED = lazy_pattern(r"\d")
