@@ -44,12 +44,12 @@ MISTAKES = {
         "helpline/flows/talk.yml", "Shall we call you then?'", "Shall we call you then?", "E002", "    ask: 'Nobody"),
     "a step has a target's name": Mistake("survey/flows/survey.yml", "  right:\n    ask: |", "  next:\n    ask: |", "E108"),
     "a hand-over is never closed": Mistake(
-        "clinic/flows/book.yml", "{handoff: {team: frontdesk}, closed: end}", "{handoff: {team: frontdesk}}", "E130"),
+        "clinic/flows/book.yml", 'answer you."}, closed: end}', 'answer you."}}', "E130"),
     "two steps go round": Mistake("shop/flows/main.yml", "then: menu\n", "then: shop\n", "E140", "  shop:\n"),
     "opening hours are misspelt": Mistake(
         "helpline/flows/talk.yml", '{if: open("line")', '{if: open("lien")', "E115"),
     "what is cancelled has another name": Mistake(
-        "helpline/flows/call_back.yml", "cancel: call,", "cancel: calls,", "E116"),
+        "helpline/flows/call_back.yml", 'us.", cancel: call,', 'us.", cancel: calls,', "E116"),
     "braces do not match": Mistake(
         "survey/flows/survey.yml", "{{ answered | date }}", "{{ answered | date }", "E201"),
     "a comparison has one sign": Mistake("quiz/flows/quiz.yml", "answer == question.right", "answer = question.right", "E202"),
