@@ -110,8 +110,8 @@ def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
 
 
 def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> StepResult | None:
-    """The answer to the active question in the text that has started the flow, or the question which value it means. If
-    there is none, the active question is asked.
+    """The answer to the active question in the text that has started the flow, or the question which value it means.
+    Without an answer, the active question is asked.
     """
     found = slots.answer_in(turn, opening)
     if found is None:
@@ -140,7 +140,7 @@ def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | Non
 
 
 def _objection(turn: TurnContext, opening: OpeningText) -> str:
-    """The words to a number in an opening text that the active question does not take; empty if there is none."""
+    """The words to a number in an opening text that the active question does not take; empty without such a number."""
     number = slots.refused_number(turn, opening)
     if number is None:
         return ""

@@ -219,7 +219,7 @@ class TraceReader(Queries):
         return [_turn_traced(statuses, *row) for row in rows]
 
     def newest_turn(self, contact: str) -> int:
-        """The number of a contact's last turn; 0 if there is none."""
+        """The number of a contact's last turn; 0 before the first."""
         (newest,) = self.database.one(_NEWEST, storable(contact))
         return int(newest)
 
