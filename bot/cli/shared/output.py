@@ -56,7 +56,7 @@ def echo_json(value: Any) -> None:
 
 
 def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines, without an empty line if the list is empty."""
+    """Print each line."""
     for line in lines:
         click.echo(line, err=err)
 
