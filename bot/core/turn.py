@@ -107,6 +107,29 @@ class TurnBuilder:
     drops_parked: bool = False
     start: str = ""
 
+    def build(
+        self,
+        session: Session,
+        wake_at: datetime | None,
+        trace: Trace,
+        parked: MessageReceived | Tapped | None,
+        results: tuple[Counted, ...],
+    ) -> Turn:
+        """The turn. ``parked`` is the event that brings back a message that waits."""
+        return Turn(
+            session,
+            tuple(self.effects),
+            wake_at,
+            trace,
+            self.failure,
+            self.in_plain_text,
+            self.given_up,
+            parked,
+            self.drops_parked,
+            results,
+            self.start,
+        )
+
 
 @immutable
 class RecordedTurn:

@@ -170,20 +170,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     if turn.session.tags is not session.tags or isinstance(event, ContactChanged):
         update_gateway_contact(turn, session)
     parked = kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
-    made = turn.result
-    return Turn(
-        turn.session,
-        tuple(made.effects),
-        wake_at(turn),
-        turn.trace,
-        made.failure,
-        made.in_plain_text,
-        made.given_up,
-        parked,
-        made.drops_parked,
-        results,
-        made.start,
-    )
+    return turn.result.build(turn.session, wake_at(turn), turn.trace, parked, results)
 
 
 def _on_event(executor: Executor, event: Event) -> None:

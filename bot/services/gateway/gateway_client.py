@@ -256,8 +256,7 @@ class Gateway:
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         state = KeyState.NONE if not endpoint.keyed else KeyState.REPEATED if repeated else KeyState.FIRST
         read = partial(self._read_sent, to, kind, endpoint, state)
-        answered = partial(self._answered, endpoint.keyed, read, done)
-        self._http.begin("POST", endpoint.path, orjson.dumps(body), headers, answered)
+        self._begin("POST", endpoint.path, orjson.dumps(body), headers, endpoint.keyed, read, done)
 
     def send(self, to: str, message: Message, key: str, channel: str | None = None, *, repeated: bool = False) -> Sent:
         """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
@@ -290,9 +289,7 @@ class Gateway:
             may_go_on = "has_more" not in result.meta and len(page) >= PER_PAGE
             return replace(page, has_more=True) if may_go_on else page
 
-        self._http.begin(
-            "GET", _page_of(CONTACTS, page), None, self._headers, partial(self._answered, True, read, done)
-        )
+        self._begin("GET", _page_of(CONTACTS, page), None, self._headers, True, read, done)
 
     def contacts_page(self, page: int) -> Page[ContactInfo]:
         """A page of contacts (spec: GET contacts)."""
@@ -314,8 +311,7 @@ class Gateway:
             result = read_result(response, True, self._asked("POST", CONTACTS))
             return ContactPut(read_id(result.data), result.rate)
 
-        body, answered = orjson.dumps(_given(**given)), partial(self._answered, True, read, done)
-        self._http.begin("POST", CONTACTS, body, self._headers, answered)
+        self._begin("POST", CONTACTS, orjson.dumps(_given(**given)), self._headers, True, read, done)
 
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` replace all tags that it has (spec: POST contacts).
@@ -343,12 +339,23 @@ class Gateway:
 
     def _ask(self, method: str, path: str, body: bytes | None, *, keyed: bool) -> GatewayResult:
         read = partial(read_result, keyed=keyed, asked=self._asked(method, path))
-
-        def begin(done: Callable[[GatewayResult | GatewayError], None]) -> None:
-            self._http.begin(method, path, body, self._headers, partial(self._answered, keyed, read, done))
-
-        result: GatewayResult = wait_for(begin)
+        result: GatewayResult = wait_for(partial(self._begin, method, path, body, self._headers, keyed, read))
         return result
+
+    def _begin(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        keyed: bool,
+        read: Callable[[Response], T],
+        done: Callable[[T | GatewayError], None],
+    ) -> None:
+        """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a
+        refusal.
+        """
+        self._http.begin(method, path, body, headers, partial(self._answered, keyed, read, done))
 
     def _answered(
         self,
@@ -357,9 +364,6 @@ class Gateway:
         done: Callable[[T | GatewayError], None],
         answer: Response | HttpError,
     ) -> None:
-        """Read the answer to a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer
-        that is a refusal.
-        """
         result: T | GatewayError
         if isinstance(answer, NotSent):
             result = GatewayNotReached(str(answer), advice=answer.advice)
@@ -384,7 +388,7 @@ class Gateway:
 
     def _read_sent(self, to: str, kind: str, endpoint: Endpoint, key: KeyState, response: Response) -> Sent:
         try:
-            return read_sent(response, key, to, f"POST {self._url}{endpoint.path}")
+            return read_sent(response, key, to, self._asked("POST", endpoint.path))
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
         except (EndpointUnavailable, NotTheGateway) as error:

@@ -113,7 +113,7 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
 
 def _kind(data: Mapping[str, Any], body: str | None) -> str:
     """The kind of an inbound message. A message of an unknown kind that has words is a text."""
-    kind = _text(data.get("type"), _NAME) or "text"
+    kind = _short(data.get("type")) or "text"
     if kind in MESSAGE_KINDS:
         return kind
     if kind.lower() in UNHEARD_KINDS:
@@ -156,7 +156,7 @@ def _sent(delivery: WebhookDelivery) -> ReportedMessage:
     """The message that was sent, in each place where a gateway may say something of it."""
     data = delivery.data
     places = data, child(data, "message")
-    kinds = ((_text(place.get("type"), _NAME) or "").lower() for place in places)
+    kinds = (_short(place.get("type")).lower() for place in places)
     texts = (_text(place.get(name)) or _text(child(place, name).get("body")) for place in places for name in _TEXTS)
     agents = (_name_of_person(place.get(name)) for place in places for name in _AGENTS)
     return ReportedMessage(
@@ -269,9 +269,9 @@ MEANINGS: Mapping[str, Callable[[WebhookDelivery], Event]] = {
 
 def event_name(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """The event's name as the event list has it."""
-    name = _text(fields.get("event"), _NAME) or ""
+    name = _short(fields.get("event"))
     if name == STATUS:
-        named = f"message.{(_text(data.get('status'), _NAME) or '').lower()}"
+        named = f"message.{_short(data.get('status')).lower()}"
         return named if named in STATUSES else STATUS
     return ALIASES.get(name, name)
 
@@ -302,6 +302,10 @@ def _optional_name(value: Any, limit: int = _NAME) -> str | None:
     if isinstance(value, str):
         return clean(value, limit) or None
     return clean(str(value), limit) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _short(value: Any) -> str:
+    return _text(value, _NAME) or ""
 
 
 def _text(value: Any, limit: int = KEPT_CHARACTERS) -> str | None:
@@ -425,7 +429,7 @@ def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> st
     if message is None or event not in (INBOUND, TAP):
         return None
     whose = contact or _optional_name(data.get("from")), digits(data.get("to")) or _optional_name(data.get("to"))
-    said = _text(data.get("type"), _NAME) or "", _text(data.get("body"))
+    said = _short(data.get("type")), _text(data.get("body"))
     what = (*_choice(data), _optional_name(data.get("timestamp"))) if event == TAP else said
     return hashlib.sha256(repr((event, message, *whose, *what)).encode()).hexdigest()
 
