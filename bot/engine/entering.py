@@ -254,8 +254,8 @@ def ask(
 def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> str:
     """The active step's outcome for a failure that happened while it was left by ``leaving``.
 
-    Raises `FlowBroken` if there is none, if that outcome fails itself, or if it led back to the same failure:
-    otherwise its texts would be sent hundreds of times.
+    Raises `FlowBroken` if the step has no such outcome, if that outcome fails itself, or if it led back to the same
+    failure: otherwise its texts would be sent hundreds of times.
     """
     transitions = turn.step.transitions
     name = "mismatch" if isinstance(failed, TypeMismatch) else getattr(failed, "outcome", "failed")

@@ -135,9 +135,8 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep |
         return None
     first, end, answer = found.first, found.end, found.answer
     piece, text = _piece([words[place] for place in left], first, end), " ".join(words)
-    language = turn.contact_language
+    language, place = turn.contact_language, (left[first], left[end - 1] + 1)
     if isinstance(answer, WaitHere):
-        place = left[first], left[end - 1] + 1
         is_sure = is_meant(words, place, language, Reach.UP_TO) and not has_word(text, _NOT_WISHED, language)
         return (piece, answer) if is_sure and not turn.step.facts.choices_alone else None
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
@@ -156,7 +155,6 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep |
     number = number_in(piece, language)
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
         return None
-    place = left[first], left[end - 1] + 1
     if not found.is_whole and not is_meant(words, place, language, Reach.UP_TO):
         return None
     if not found.is_whole and answer.outcome == "then" and not all(undisturbed(words, [place], language)):

@@ -16,7 +16,7 @@ from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, m
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.answers.titles import place_in
-from bot.language.answers.topics import QUESTION, is_question, is_request
+from bot.language.answers.topics import QUESTION, only_asks
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
@@ -83,8 +83,7 @@ def _model_takes_others(turn: TurnContext) -> bool:
 def asked_flow(turn: TurnContext, text: str | None) -> str | None:
     """The flow for questions that nothing else answers, if a text is a question, and not a request in its form."""
     flow = triggers(turn).topics.get(QUESTION)
-    asks = text is not None and is_question(text) and not is_request(text)
-    return flow if asks else None
+    return flow if flow is not None and text is not None and only_asks(text) else None
 
 
 def start_by_payload(turn: TurnContext, reply: Reply) -> FoundStart | None:

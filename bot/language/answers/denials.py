@@ -8,36 +8,10 @@ from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
 _BEHIND = ("hi", "tr")  # there, "not" stands behind what it denies
-_ANSWERS = frozenset(
-    [
-        "i",
-        "im",
-        "id",
-        "ill",
-        "it",
-        "its",
-        "he",
-        "she",
-        "we",
-        "were",
-        "well",
-        "you",
-        "they",
-        "this",
-        "that",
-        "the",
-        "a",
-        "an",
-        "my",
-        "our",
-        "make",
-        "please",
-        "thanks",
-        "sorry",
-        "actually",
-        "wait",
-    ]
-)
+_ANSWERS = frozenset({
+    "i", "im", "id", "ill", "it", "its", "he", "she", "we", "were", "well", "you", "they", "this", "that", "the", "a", "an",
+    "my", "our", "make", "please", "thanks", "sorry", "actually", "wait",
+})  # fmt: skip
 """Words before which "no" is an answer by itself: "no make it two"."""
 _ENDS = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "。", "，", "\n")
 

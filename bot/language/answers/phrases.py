@@ -1,7 +1,7 @@
 """Phrases of people in every trade, from `phrases/*.yml`: a file for each language. All bots hear all of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,7 @@ LANGUAGES = ("en", "id", "es", "pt", "fr", "de", "it", "nl", "tr", "ru", "ar", "
 
 
 @cache
-def phrases(key: str, meaning: str | None = None) -> Mapping[str, Sequence[str]]:
+def phrases(key: str, meaning: str | None = None) -> Mapping[str, tuple[str, ...]]:
     """The normalised phrases at a key of the files, or at a meaning below it, by their language.
 
     ``phrases("topics", "price")["de"]  -> ("was kostet", ...)``

@@ -225,7 +225,8 @@ def _is_of(word: str, words: Words, known: frozenset[str]) -> bool:
 
 
 OF_TIMES = frozenset({
-    Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
+    Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12,
+    Kind.HOUR,
 })  # fmt: skip
 """The kinds of words in days and times, numbers aside."""
 _OF_VALUES = OF_TIMES | {

@@ -63,7 +63,7 @@ def _is_called(words: tuple[str, ...], end: int, languages: tuple[str, ...]) -> 
         fillers = frozenset[str]().union(*map(filling, (ENGLISH, *languages)))
         if fillers.issuperset(behind):
             return True
-    return any(word.startswith(tuple(phrases("contact")[language])) for language in languages for word in words)
+    return any(word.startswith(phrases("contact")[language]) for language in languages for word in words)
 
 
 @cache
@@ -128,6 +128,11 @@ def is_question(text: str) -> bool:
     if len(_words(text)) < _FEWEST:
         return False
     return _ASKS.search(text) is not None or any(map(_begins_as_question, _CLAUSE.split(text)))
+
+
+def only_asks(text: str) -> bool:
+    """True for a question that requests nothing: "do you have tea?", not "can I get a tea?"."""
+    return is_question(text) and not is_request(text)
 
 
 def _begins_as_question(clause: str) -> bool:

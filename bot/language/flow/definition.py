@@ -56,7 +56,7 @@ class ResolvedTransition(transitions.Transition):
 
     ``target`` is a step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ... None: the
     step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the
-    flow file, if there is one; ``of_bot``: that is ``bot.yml``, which does not know where the contact is.
+    flow file, None for a default; ``of_bot``: it stands in ``bot.yml``, which does not know where the contact is.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ class Problems:
         return problem
 
     def check_name(self, code: str, mark: Mark, name: str, known: Collection[str], what: str, fix: str = "") -> None:
-        """Note a name that is not known. The fix is the name that is meant, or else this one."""
+        """Note a name that is not known. The fix is the name that is probably meant, else ``fix``."""
         if name not in known:
             self.add(code, mark, what, did_you_mean(name, known, fix))
 

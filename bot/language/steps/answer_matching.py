@@ -29,7 +29,7 @@ from bot.language.answers.titles import (
     with_time,
     within,
 )
-from bot.language.answers.topics import PERSON, is_question, is_request, topics_in
+from bot.language.answers.topics import PERSON, only_asks, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -332,10 +332,14 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     if place is None or not 1 <= place <= len(titles):
         return None
     side = read_yes_no(titles[place - 1], offer.language)
-    said = [read_yes_no(word, offer.language) for word in text.split()] if side is not None else []
-    return (
-        None if side is not None and any(each is not None and each.value != side.value for each in said) else place - 1
-    )
+    if side is not None and any(_says(not side.value, word, offer.language) for word in text.split()):
+        return None  # "yes 2" beside Yes and No
+    return place - 1
+
+
+def _says(side: bool, word: str, language: str | None) -> bool:
+    said = read_yes_no(word, language)
+    return said is not None and said.value == side
 
 
 _NUMBERED = lazy_pattern(r"\d")
@@ -355,7 +359,7 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
     index = within(text, [*phrases, *_names(options, language)], language)
-    if index is not None and how == ANYWHERE and _asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
+    if index is not None and how == ANYWHERE and only_asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
         return _TWO  # "was it good?", but not "what about tea?"
     if index is not None or how == WHOLE:
         return index
@@ -371,12 +375,8 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
         is_meant(words, place, language, Reach.CLAUSE) and not is_supposed(words, place, language)
         for place in places_of(longest, words)
     )
-    is_sure = is_sure and not _asks(text)
+    is_sure = is_sure and not only_asks(text)
     return meant.pop() if len(meant) == 1 and is_sure else _TWO
-
-
-def _asks(text: str) -> bool:
-    return is_question(text) and not is_request(text)
 
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:

@@ -14,7 +14,7 @@ from unicodedata import category
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.phrases import all_phrases
 from bot.language.answers.sentences import is_told
-from bot.language.answers.topics import is_question, is_request, topics_in
+from bot.language.answers.topics import only_asks, topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
@@ -70,7 +70,7 @@ def asks_hours(text: str, phrase: str) -> bool:
     known = [each for each in _of_hours() if phrase not in each and each.strip() not in phrase]
     clauses = (f" {said} " for part in _CLAUSES.split(text) if contains(said := normalise(part), phrase))
     asked = any(hours in clause for clause in clauses for hours in known)
-    return asked and is_question(text) and not is_request(text)
+    return asked and only_asks(text)
 
 
 def _moment_for(said: str) -> str | None:
