@@ -42,6 +42,18 @@ steps: {die: {call: die, errors: {else: {say: Sorry., then: end}}}}
 ENDS_THE_PROCESS = (
     "import os\nfrom bot import handler\n\n\n@handler('die')\ndef die() -> None:\n    os.kill(os.getpid(), 9)\n"
 )
+TELLS_ITS_MACHINE = (
+    "from pathlib import Path\nfrom bot import handler\n\n\n"
+    "@handler('machine')\ndef machine() -> str:\n    return Path(__file__).parent.name\n"
+)
+TELLING = """
+flow: main
+start: {otherwise: true}
+vars: {text: {type: text}}
+steps:
+  look: {call: machine, save: text, errors: {else: end}}
+  tell: {say: "{{ text }}", then: end}
+"""
 NEEDS_A_LICENCE = "from pathlib import Path\nassert (Path(__file__).parent / 'licence').exists()\n"
 CONTACTS = [next(c for n in range(100) if shard_number(c := f"62812345670{n:02}", SHARDS) == s) for s in range(SHARDS)]
 """A contact of each shard."""
@@ -253,20 +265,23 @@ def test_all_shards_serve_what_was_published_on_every_machine(divided: Divided) 
 
 
 def test_an_engine_that_cannot_load_what_was_published_ends_and_waits_while_others_go_on(divided: Divided) -> None:
-    first = divided.start("one")
-    subscribe(divided, first)
-    divided.wait_for_shares(2)  # so that it keeps the first shard
-    second = divided.start("two")
+    machines = {"one": divided.start("one", flow=TELLING, handlers=TELLS_ITS_MACHINE)}
+    subscribe(divided, machines["one"])
+    divided.wait_for_shares(2)
+    machines["two"] = divided.start("two", flow=TELLING, handlers=TELLS_ITS_MACHINE)
     divided.wait_for_shares(1, 1)
     divided.says("hi")
-    (first.folder / "handlers.py").write_text(NEEDS_A_LICENCE)
-    (first.folder / "licence").touch()
-    divided.publish(first)
+    publisher = machines.pop(divided.texts(CONTACTS[0])[-1])  # the first shard's engine publishes
+    other = machines.popitem()[1]
+    (publisher.folder / "main.yml").write_text(FLOW)
+    (publisher.folder / "handlers.py").write_text(NEEDS_A_LICENCE)
+    (publisher.folder / "licence").touch()
+    divided.publish(publisher)
     divided.wait_for_shares(0, 2)
     divided.says("again")
-    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, AskStatus()).alarms])
-    assert "version 1, which ann has published, cannot be loaded" in second.log.read_text()
-    assert divided.ask(first, 1, AskStatus()).alarms == []
+    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(other, 1, AskStatus()).alarms])
+    assert "version 1, which ann has published, cannot be loaded" in other.log.read_text()
+    assert divided.ask(publisher, 1, AskStatus()).alarms == []
 
 
 def test_web_alone_answers_for_each_shard_and_engines_alone_work_on_all(divided: Divided) -> None:
