@@ -70,7 +70,7 @@ from bot.engine.outside_events import (
 )
 from bot.engine.replies import is_kept, kept, put_since
 from bot.engine.slots import has_own_answers, may_mean_answer, note_rest
-from bot.engine.small_talk import answer_outside, answer_small_talk
+from bot.engine.small_talk import answer_kind_words, answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     FoundStart,
     ask_what_about,
@@ -105,7 +105,7 @@ from bot.engine.turn_ends import (
     update_gateway_contact,
 )
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
-from bot.engine.word_routing import to_polite_word, to_word
+from bot.engine.word_routing import to_calling_off, to_polite_word, to_word
 from bot.engine.wrong_answers import other_or_retry
 from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
@@ -666,10 +666,12 @@ OFFERS: tuple[MessageHandler, ...] = (
     _gather,
     _several_answers,
     _answer,
+    to_calling_off,  # "something came up, forget it"
     answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
     to_polite_word,  # "stop it, please"
+    answer_kind_words,  # "thanks for the lovely breakfast"
     _foreign_tap,
     _slots_by_model,
     _to_intent,
@@ -686,6 +688,7 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     to_word,
     _title_of_template,
     to_polite_word,
+    to_calling_off,
     answer_outside,
     _start,
 )

@@ -5,8 +5,10 @@ from dataclasses import replace
 from bot.core.messages import TextMessage
 from bot.engine.entering import put_again
 from bot.engine.executor import Executor
-from bot.engine.starting_flows import triggers
+from bot.engine.slots import may_mean_answer
+from bot.engine.starting_flows import hears_crises, model_takes_others, triggers
 from bot.engine.turn_context import FAILURES, TurnContext, send
+from bot.language.answers.closings import calls_off, kind_words, praises
 from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
     BOT,
@@ -15,6 +17,7 @@ from bot.language.steps.small_talk_texts import (
     HELP,
     MOMENT,
     OPENING_HOURS,
+    PRAISE,
     SMILE,
     THANKS,
     answer_to,
@@ -23,7 +26,7 @@ from bot.language.steps.small_talk_texts import (
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
-_COURTESIES = frozenset({THANKS, GREETING, SMILE})
+_COURTESIES = frozenset({THANKS, GREETING, SMILE, PRAISE})
 
 
 def answer_small_talk(executor: Executor, reply: Reply) -> bool:
@@ -35,7 +38,24 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     starts = triggers(turn).by_texts(reply.texts) if topic is not None and turn.flow.interrupted is not None else None
     if starts is not None and starts.flow != turn.flow.name:
         return False
-    if topic is None or not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
+    return topic is not None and _answer_here(executor, topic, reply)
+
+
+def answer_kind_words(executor: Executor, reply: Reply) -> bool:
+    """Answer thanks, praise and farewells in words of their own, of a contact who is in a flow, where no part of them
+    may answer its question.
+    """
+    topic = _kind_topic(executor.turn, reply)
+    return (
+        topic is not None
+        and not may_mean_answer(executor.turn, reply.text or "")
+        and _answer_here(executor, topic, reply)
+    )
+
+
+def _answer_here(executor: Executor, topic: str, reply: Reply) -> bool:
+    turn = executor.turn
+    if not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
         return False
     other = turn.step.transitions.get("other")
     if other is not None and other.target is not None and topic not in _COURTESIES:
@@ -67,7 +87,7 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
     """
     turn = executor.turn
     smiles = reply.kind == "sticker" and SMILE in turn.library.bot.small_talk
-    topic = SMILE if smiles else _topic(turn, reply)
+    topic = SMILE if smiles else _topic(turn, reply) or _kind_topic(turn, reply)
     starts = triggers(turn)
     welcomes = starts.otherwise is not None
     if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit))):
@@ -88,7 +108,25 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
     if not heard or not reply.text or reply.tap is not None or reply.payload is not None:
         return None
     topic = topic_of(reply.text, turn.contact_language)
+    in_flow = turn.session.frame is not None and not hears_crises(turn)
+    if topic is None and in_flow and calls_off(reply.text, turn.contact_language):
+        topic = BYE  # there is no word for it
     return topic if topic in heard else None
+
+
+def _kind_topic(turn: TurnContext, reply: Reply) -> str | None:
+    """The topic of a message in kind words, if the bot hears it and no model takes all other messages."""
+    if not reply.text or reply.is_tap or model_takes_others(turn) or hears_crises(turn):
+        return None
+    topic = kind_words(reply.text, turn.contact_language)
+    return topic if topic in turn.library.bot.small_talk and not (topic == PRAISE and _wants_praise(turn)) else None
+
+
+def _wants_praise(turn: TurnContext) -> bool:
+    """True if the flow for all other messages has answers that praise, as a survey has."""
+    flow = turn.library.flows.get(triggers(turn).otherwise or "") if turn.session.frame is None else None
+    answers = (answer.text for step in (flow.steps.values() if flow else ()) for answer in step.facts.answers)
+    return any(map(praises, answers))
 
 
 def _said(turn: TurnContext, topic: str, reply: Reply) -> str | None:

@@ -16,7 +16,7 @@ from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, m
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.answers.titles import place_in
-from bot.language.answers.topics import QUESTION, only_asks
+from bot.language.answers.topics import CRISIS, QUESTION, only_asks
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
@@ -65,13 +65,19 @@ def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:
     """
     wishes = reply.text and reply.tap is None and reply.payload is None
     in_flow = turn.session.frame is not None
-    if not wishes or (in_flow and not turn.flow.is_menu) or _model_takes_others(turn):
+    if not wishes or (in_flow and not turn.flow.is_menu) or model_takes_others(turn):
         return None
     match = triggers(turn).by_wish(reply.text or "", turn.contact_language)
     return None if match is None else FoundStart(match.flow, {}, whole=False, by=match.by)
 
 
-def _model_takes_others(turn: TurnContext) -> bool:
+def hears_crises(turn: TurnContext) -> bool:
+    """True for a bot with a flow for crises: there, a doubtful goodbye is left to a person."""
+    return CRISIS in triggers(turn).topics
+
+
+def model_takes_others(turn: TurnContext) -> bool:
+    """True if a model gets the messages that nothing else takes."""
     target = triggers(turn).otherwise
     if turn.session.frame is not None:
         other = turn.step.transitions.get("other")

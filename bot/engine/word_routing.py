@@ -5,16 +5,17 @@ from dataclasses import replace
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.session import first_of_conversation
-from bot.engine.entering import open_flow
+from bot.engine.entering import ask, open_flow
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import end_all, forget, note_unanswered, remove_step_tags
-from bot.engine.starting_flows import find_start, start_by_message
+from bot.engine.starting_flows import find_start, hears_crises, start_by_message
 from bot.engine.turn_context import FAILURES, TurnContext
+from bot.language.answers.closings import calls_off, wants_silence
 from bot.language.answers.titles import within
 from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import contains, normalise
 from bot.language.steps.step_kind import Reply
-from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
+from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, STAY, Word, Words
 
 
 def to_word(executor: Executor, reply: Reply) -> bool:
@@ -31,6 +32,43 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
         return False
     language = turn.contact_language
     return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
+
+
+def to_calling_off(executor: Executor, reply: Reply) -> bool:
+    """A message that calls off what is going on: as the choice for that, else as the word of the step, the flow or the
+    bot that leads away. Where another reply leads to another step (`other`), that step gets it. In no flow, only a
+    wish for no more messages counts.
+    """
+    turn, text = executor.turn, reply.text or ""
+    in_flow = turn.session.frame is not None
+    if reply.is_tap or hears_crises(turn):
+        return False
+    if not (calls_off(text, turn.contact_language) if in_flow else wants_silence(text)):
+        return False
+    start = None if in_flow and turn.flow.interrupted is None else find_start(turn, reply)
+    if start is not None and not (in_flow and (start.by or start.flow == turn.flow.name)):
+        return False
+    other = turn.step.transitions.get("other") if in_flow else None
+    if other is not None and other.target is not None:
+        return False
+    language = turn.contact_language
+    return (
+        _hear_word(executor, reply, lambda levels: _words_to_call_off(levels, language, text))
+        or (in_flow and _choose_calling_off(executor, reply))
+        or _hear_word(executor, reply, lambda levels: _words_to_call_off(levels, language))
+    )
+
+
+def _choose_calling_off(executor: Executor, reply: Reply) -> bool:
+    """Choose what the waiting question offers for it: "Cancel"."""
+    turn = executor.turn
+    if turn.put_since is not None or turn.frame.question.undelivered:
+        return False
+    known = (answer.text for answer in turn.step.facts.answers if calls_off(answer.text, turn.contact_language))
+    results = (ask(turn, turn.step.kind.answer, replace(reply, text=text)) for text in known)
+    result = next((each for each in results if each is not None), None)
+    executor.run(result, "answer")
+    return result is not None
 
 
 _MOST_POLITE = 40  # characters
@@ -136,6 +174,18 @@ def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> 
             yield words[known[found]]
         elif clause != said and clause in words:
             yield words[clause]
+
+
+def _words_to_call_off(levels: Sequence[Words], language: str | None, text: str | None = None) -> Iterator[Word]:
+    """The words by which people call off, and that lead away: those of the step first. With a text, those in it."""
+    for word in (word for words in reversed(levels) for word in words.values()):
+        leads_away = word.transition.then is not None and word.transition.then.text not in _STAYS
+        is_said = text is None or contains(normalise(text), normalise(word.text))
+        if leads_away and is_said and calls_off(word.text, language):
+            yield word
+
+
+_STAYS = (AGAIN, STAY)
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:

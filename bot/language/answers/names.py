@@ -7,6 +7,7 @@ from functools import cache
 from unicodedata import category
 
 from bot.core.lazy_patterns import lazy_pattern
+from bot.language.answers.phrases import all_phrases
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
@@ -144,6 +145,7 @@ def read_name(text: str, language: str | None) -> str | None:
         len(name.split()) > _MOST_WORDS
         or any(word in sentences for word in words)
         or all(word in alone for word in words)
+        or normalise(name) in all_phrases("calling off")
     ):
         return None
     return name

@@ -1,7 +1,7 @@
 """Phrases of people in every trade, from `phrases/*.yml`: a file for each language. All bots hear all of them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,15 @@ def phrases(key: str, meaning: str | None = None) -> Mapping[str, tuple[str, ...
 def all_phrases(key: str, meaning: str | None = None) -> frozenset[str]:
     """The `phrases` of all languages together."""
     return frozenset(phrase for spoken in phrases(key, meaning).values() for phrase in spoken)
+
+
+def consists_of(words: Sequence[str], is_piece: Callable[[str], bool]) -> bool:
+    """True if words are nothing but pieces, each a word or a phrase; in one pass."""
+    reached = {0}
+    for first in range(len(words)):
+        if first in reached:
+            reached |= {end for end in range(first + 1, len(words) + 1) if is_piece(" ".join(words[first:end]))}
+    return len(words) in reached
 
 
 @cache

@@ -22,6 +22,7 @@ from bot.core.immutable import immutable
 from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
 from bot.core.text import in_letters
+from bot.language.answers.closings import kind_words
 from bot.language.answers.denials import is_negated
 from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
@@ -234,7 +235,7 @@ class TriggerIndex:
         """The word by which a text starts a flow in a wider way, and the flow. Thanks start none: "thanks, what a
         wonderful cake".
         """
-        if topic_of(text, language) == THANKS:
+        if topic_of(text, language) == THANKS or (CRISIS not in self.topics and kind_words(text, language) == THANKS):
             return "", None
         for how, phrases in self.wider.items():
             if self.unless:

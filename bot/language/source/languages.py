@@ -324,6 +324,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "de": "In Ordnung. Bis bald!", "it": "Va bene. A presto!", "nl": "Oké. Tot ziens!", "tr": "Tamam. Görüşürüz!", "ru": "Хорошо. До встречи!",
         "ar": "حسنا. إلى اللقاء!", "hi": "ठीक है। फिर मिलेंगे!",
     },
+    "praised": {
+        "en": "Thank you! That is good to hear.", "id": "Terima kasih! Senang mendengarnya.", "es": "¡Gracias! Nos alegra saberlo.", "pt": "Obrigado! É bom saber disso.",
+        "fr": "Merci ! Cela nous fait plaisir.", "de": "Danke! Das hören wir gern.", "it": "Grazie! Ci fa piacere.", "nl": "Dank u! Fijn om te horen.",
+        "tr": "Teşekkürler! Bunu duymak güzel.", "ru": "Спасибо! Нам приятно это слышать.", "ar": "شكرا لك! يسعدنا سماع ذلك.", "hi": "धन्यवाद! यह सुनकर अच्छा लगा।",
+    },
     "no_hurry": {
         "en": "No hurry, take your time.", "id": "Santai saja, tidak perlu terburu-buru.", "es": "Sin prisa, tómese su tiempo.", "pt": "Sem pressa, no seu tempo.",
         "fr": "Prenez votre temps.", "de": "Keine Eile, lassen Sie sich Zeit.", "it": "Con calma, faccia con comodo.", "nl": "Geen haast, neem rustig de tijd.",

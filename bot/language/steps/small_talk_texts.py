@@ -12,7 +12,7 @@ from typing import Any
 from unicodedata import category
 
 from bot.core.lazy_patterns import lazy_pattern
-from bot.language.answers.phrases import all_phrases
+from bot.language.answers.phrases import all_phrases, consists_of
 from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import only_asks, topics_in
 from bot.language.expressions.formats import weekday_name
@@ -20,8 +20,8 @@ from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
 from bot.language.source.word_matching import contains, normalise
 
-THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS = TOPICS = (
-    "thanks", "greeting", "bye", "smile", "help", "moment", "bot", "hours"
+THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS, PRAISE = TOPICS = (
+    "thanks", "greeting", "bye", "smile", "help", "moment", "bot", "hours", "praise"
 )  # fmt: skip
 """The topics of small talk, by their names under `small_talk` in ``bot.yml``."""
 
@@ -90,7 +90,7 @@ def _thanks_for(text: str, language: str | None) -> str | None:
     """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
     others = _clauses_beside(text, THANKS)
     tells = all(
-        any(is_told(clause, word, language) or word in all_phrases("praise") for word in clause.split())
+        any(is_told(clause, word, language) or word in all_phrases("small talk", PRAISE) for word in clause.split())
         for clause in others or ()
     )
     return None if others is None or not tells else THANKS
@@ -124,15 +124,9 @@ def _among_fillers(words: list[str]) -> str | None:
 
 
 def _consists_of(words: list[str], topic: str | None) -> bool:
-    """True if all words belong to phrases of a topic, to smiles or, except beside a smile, to fillers; in one pass."""
-    reached = {0}
-    for first, word in enumerate(words):
-        if first in reached:
-            if topic != SMILE and word in _fillers():
-                reached.add(first + 1)
-            ends = range(first + 1, len(words) + 1)
-            reached |= {end for end in ends if _topics().get(" ".join(words[first:end])) in (topic, SMILE)}
-    return len(words) in reached
+    """True if all words belong to phrases of a topic, to smiles or, except beside a smile, to fillers."""
+    fillers = frozenset[str]() if topic == SMILE else _fillers()
+    return consists_of(words, lambda piece: piece in fillers or _topics().get(piece) in (topic, SMILE))
 
 
 def _of_symbols(text: str) -> str | None:
@@ -157,7 +151,14 @@ def answer_to(topic: str, scope: Mapping[str, Any], now: datetime, name: str) ->
     return wording(scope, _WORDINGS[topic])
 
 
-_WORDINGS = {THANKS: "welcome", GREETING: "greeting", BYE: "goodbye", SMILE: "smile", MOMENT: "no_hurry"}
+_WORDINGS = {
+    THANKS: "welcome",
+    GREETING: "greeting",
+    BYE: "goodbye",
+    SMILE: "smile",
+    MOMENT: "no_hurry",
+    PRAISE: "praised",
+}
 
 
 def hours_in_words(hours: Hours, scope: Mapping[str, Any], now: datetime, name: str = "") -> str:

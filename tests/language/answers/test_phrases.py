@@ -11,9 +11,10 @@ from bot.language.source.languages import WORDINGS
 from bot.language.source.word_matching import normalise
 from bot.language.steps.small_talk_texts import TOPICS as SMALL_TALK
 
-KEYS = ("people", "contact", "questions", "requests", "opting out", "degrees", "around small talk", "praise", "asking",
-        "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions")  # fmt: skip
-NOT_IN_ALL = {"not called", "later", "no credentials", "no promises"}
+KEYS = ("people", "contact", "questions", "requests", "opting out", "calling off", "beside calling off",
+        "reasons to call off", "declining", "telling", "wanting", "turning", "farewells", "degrees",
+        "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions")  # fmt: skip
+NOT_IN_ALL = {"thanking", "not called", "later", "no credentials", "no promises"}
 
 
 def test_each_language_with_built_in_texts_has_a_file() -> None:
