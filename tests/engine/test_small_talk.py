@@ -158,3 +158,40 @@ def test_a_message_that_says_more_is_no_small_talk(text: str) -> None:
     talk = at_cups()
     talk.user(text)
     assert talk.session.frame is not None and talk.session.frame.question.retries == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thank u for the lovely breakfast on sunday 🌞", "You're welcome!"),
+        ("we had a brilliant time, thank you all!", "You're welcome!"),
+        ("the tea was amazing", "Thank you! That is good to hear."),
+    ],
+)
+def test_thanks_and_praise_with_words_of_their_own_start_nothing(text: str, said: str) -> None:
+    assert Talk(FLOWS, BOT).user(text) == [said]
+    talk = Talk(FLOWS, BOT)
+    talk.user("hello")
+    assert talk.user(text) == [[f"{said}\n\nWhat would you like?", "Tea", "Hours"]]
+
+
+def test_praise_begins_a_survey_whose_answers_praise() -> None:
+    survey = "flow: main\nstart: {otherwise: true}\nsteps: {stars: {ask: How was it?, options: [Wonderful, Amazing, Poor]}}\n"
+    talk = Talk(survey, BOT)
+    talk.user("you guys are awesome")
+    assert talk.at == "main/stars"
+
+
+def test_a_bot_that_hears_crises_leaves_thanks_in_many_words_to_its_flows() -> None:
+    crisis = FLOWS + "---\nflow: urgent\nstart: {topics: crisis}\nsteps: {a: {say: Call 112., then: end}}\n"
+    assert "You're welcome!" not in Talk(crisis, BOT).user("thank you for everything, I loved you all")
+
+
+@pytest.mark.parametrize("text", ["have to check with my mum, brb", "im at work, ask me tonight", "not now, later"])
+def test_who_puts_it_off_with_a_reason_is_not_asked_again(text: str) -> None:
+    assert at_cups().user(text) == ["No hurry, take your time."]
+
+
+@pytest.mark.parametrize("text", ["2 teas, one moment please", "I want tea, one sec", "let me see the menu"])
+def test_a_wish_or_a_figure_beside_a_request_for_time_is_no_small_talk(text: str) -> None:
+    assert at_cups().user(text) != ["No hurry, take your time."]

@@ -368,3 +368,17 @@ def test_a_was_in_another_clause_tells_nothing_of_what_is_ordered() -> None:
     chat = Talk(FLOWS)
     chat.user("the coffee please, it was for two")
     assert chat.at == "order/drink"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my cake was supposed to be ready at 8 and its still not there!!",
+        "I sent the form last week and nobody has got back to me",
+        "thank you for nothing",
+        "niemand antwortet mir",
+        "nadie responde",
+    ],
+)
+def test_what_has_not_come_and_who_has_not_answered_is_a_complaint(text: str) -> None:
+    assert Talk(FLOWS).user(text) == ["Sorry to hear that."]

@@ -1,5 +1,4 @@
-"""Messages that call off what is going on, and thanks and praise with words of their own: "forget it, too dear", "thanks
-for the quick repair".
+"""Messages that call off what is going on; thanks and praise in words of their own: "thanks for the quick repair".
 
 Each clause must be accounted for: a text that says more closes nothing. The phrases are data, in `phrases/*.yml`.
 """
@@ -31,7 +30,7 @@ def calls_off(text: str, language: str | None) -> bool:
         return False
     if {CRISIS, COMPLAINT, PERSON} & topics_in(text).keys() or _has_any(text, all_phrases("conditions")):
         return False
-    clauses = _clauses_of(text)
+    clauses = clauses_of(text)
     last = max((at for at, clause in enumerate(clauses) if _calls_off(clause)), default=None)
     if last is None:
         return wants_silence(text)
@@ -40,7 +39,7 @@ def calls_off(text: str, language: str | None) -> bool:
 
 def wants_silence(text: str) -> bool:
     """True for a clause like "please stop texting me", but not for "he won't leave me alone"."""
-    return any(map(_begins_to_opt_out, _clauses_of(text)))
+    return any(map(_begins_to_opt_out, clauses_of(text)))
 
 
 def _begins_to_opt_out(clause: str) -> bool:
@@ -67,8 +66,23 @@ def _is_reason(clause: str) -> bool:
     return not any(map(str.isdigit, clause)) and _begins_with(clause, all_phrases("reasons to call off"))
 
 
-def _clauses_of(text: str) -> list[str]:
+def clauses_of(text: str) -> list[str]:
+    """The clauses of a text, normalised."""
     return [clause for part in _CLAUSES.split(text) if any(map(str.isalnum, clause := normalise(part)))]
+
+
+def declines(text: str) -> bool:
+    """True for a text that declines to answer: "sorry, I'd rather not say"."""
+    clauses, known = clauses_of(text), all_phrases("declining")
+    beside = known | all_phrases("beside calling off")
+    return _has_any(text, known) and all(consists_of(clause.split(), beside.__contains__) for clause in clauses)
+
+
+def tells(clause: str, language: str | None) -> bool:
+    """True for a clause that tells something, or gives a reason, without a wish and without figures."""
+    wants = any(map(str.isdigit, clause)) or _has_any(clause, _spoken("wanting", language))
+    begins = _begins_with(clause, _spoken("telling", language) | all_phrases("reasons to call off"))
+    return not wants and (begins or has_word(clause, (Kind.REASON,), language))
 
 
 def _begins_with(clause: str, phrases: Iterable[str]) -> bool:
@@ -91,7 +105,7 @@ def kind_words(text: str, language: str | None) -> str | None:
     is_unsure = denies(text, language) or has_word(text, (Kind.SUPPOSED,), language)
     if is_unsure or _has_any(text, _spoken("turning", language)):
         return None
-    clauses = _clauses_of(text)
+    clauses = clauses_of(text)
     found = [_kind_of(clause, language) for clause in clauses]
     kind = next((topic for topic in ("thanks", "praise") if topic in found), None)
     parts = (part for clause in clauses for part in _AND.split(clause))
@@ -108,16 +122,15 @@ def _kind_of(clause: str, language: str | None) -> str | None:
     if consists_of(words, beside.__contains__):
         return _TOLD
     said = _bare(clause, language)
-    thanking = (phrase for phrase in _spoken("thanking", language) if _begins_with(said, (phrase,)))
-    thanked = max(thanking, key=len, default="")
-    rest = said.removeprefix(thanked)
-    if any(map(str.isdigit, clause)) or _has_any(rest, _spoken("wanting", language)):
+    thanked = max((each for each in _spoken("thanking", language) if _begins_with(said, (each,))), key=len, default="")
+    if any(map(str.isdigit, clause)) or _has_any(said.removeprefix(thanked), _spoken("wanting", language)):
         return None
     if thanked:
         return "thanks"
-    if not (has_word(clause, (Kind.PAST,), language) or _begins_with(said, _spoken("telling", language))):
-        return None
-    return "praise" if praises(clause) else _TOLD
+    is_past = has_word(clause, (Kind.PAST,), language)
+    if praises(clause) and (is_past or _begins_with(said, _spoken("praising", language))):
+        return "praise"
+    return _TOLD if is_past or _begins_with(said, _spoken("telling", language)) else None
 
 
 _TOLD = "told"
@@ -142,7 +155,7 @@ def _are_but_for_one(words: list[str], known: frozenset[str]) -> bool:
 
 def _bare(clause: str, language: str | None) -> str:
     """A clause without words before it that say nothing: "ok, so"."""
-    begins = _spoken("thanking", language) | _spoken("telling", language)
+    begins = frozenset[str]().union(*(_spoken(key, language) for key in ("thanking", "telling", "praising")))
     while not _begins_with(clause, begins) and clause.partition(" ")[0] in _beside():
         clause = clause.partition(" ")[2]
     return clause

@@ -118,8 +118,8 @@ def opts_out(text: str) -> str | None:
     words = _words(text)
     if len(words) > _MOST_TO_OPT_OUT or _ASKS.search(text):
         return None
-    pieces = (" ".join(words[first:end]) for first in range(len(words)) for end in range(first + 2, len(words) + 1))
-    known = all_phrases("opting out")
+    within = (" ".join(words[first:end]) for first in range(len(words)) for end in range(first + 2, len(words) + 1))
+    pieces, known = (" ".join(words), *within), all_phrases("opting out")
     return next((piece for piece in pieces if piece in known), None)
 
 

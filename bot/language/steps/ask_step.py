@@ -14,6 +14,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMessage, clip
 from bot.core.values import Media
 from bot.core.waits import ForContact
+from bot.language.answers.closings import declines
 from bot.language.answers.readers import read_lack, read_yes_no
 from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
@@ -565,11 +566,15 @@ def _is_no(text: str, skip_words: Iterable[str], language: str | None, *, lacks:
 
 
 def _declines(text: str, language: str | None) -> bool:
-    """True for a goodbye, and for a no with small talk behind it: "that's all", "nope, all good"."""
+    """True for a goodbye, a refusal, and a no with small talk behind it: "that's all", "I'd rather not say"."""
     first, _, rest = text.strip().partition(" ")
     said = read_yes_no(first, language)
     says_no = said is not None and not said.value
-    return topic_of(text, language) == BYE or (says_no and topic_of(rest, language) in (BYE, SMILE, THANKS))
+    return (
+        topic_of(text, language) == BYE
+        or declines(text)
+        or (says_no and topic_of(rest, language) in (BYE, SMILE, THANKS))
+    )
 
 
 _TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})

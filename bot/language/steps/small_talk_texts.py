@@ -1,5 +1,6 @@
-"""Small talk: thanks, greetings, smiles, "help", "one moment", "are you a bot?" and questions about the opening hours,
-where nothing else takes them.
+"""Small talk: thanks, praise, greetings, smiles, "help", "one moment", "are you a bot?" and opening hours.
+
+Nothing else has taken it.
 
 The phrases are data (`bot.language.answers.phrases`). All languages are heard in every bot; the answers, among the
 built-in wordings, are in the contact's language.
@@ -12,6 +13,7 @@ from typing import Any
 from unicodedata import category
 
 from bot.core.lazy_patterns import lazy_pattern
+from bot.language.answers.closings import clauses_of, tells
 from bot.language.answers.phrases import all_phrases, consists_of
 from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import only_asks, topics_in
@@ -62,7 +64,13 @@ def topic_of(text: str, language: str | None = None) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
-    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text, language) or _bye_for(text)
+    return (
+        _among_fillers(said.split())
+        or _moment_for(said)
+        or _thanks_for(text, language)
+        or _moment_behind(text, language)
+        or _bye_for(text)
+    )
 
 
 def asks_hours(text: str, phrase: str) -> bool:
@@ -76,24 +84,36 @@ def asks_hours(text: str, phrase: str) -> bool:
 def _moment_for(said: str) -> str | None:
     """A request for time, with its reason: "hang on, I ask my husband", but not "let me see the menu"."""
     words = said.split()
-    begins = (phrase for count in (2, 3, 4) if not (phrase := " ".join(words[:count])).startswith(_LOOKS))
+    begins = (phrase for count in range(2, _LONGEST_LATER + 1) if (phrase := " ".join(words[:count])) not in _LOOKS)
     waits = any(_topics().get(phrase) == MOMENT or phrase in all_phrases("later") for phrase in begins)
     waits = waits and len(words) <= _MOST_OF_MOMENT
     return MOMENT if waits and not any(map(str.isdigit, said)) and not topics_in(said) else None
 
 
 _LOOKS = ("let me see", "let me look", "let me check")
+_LONGEST_LATER = 6  # words
 _MOST_OF_MOMENT = 8  # words
 
 
 def _thanks_for(text: str, language: str | None) -> str | None:
-    """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
+    """Thanks, where the other clauses name what was good: "amazing coffee, thank you!". No complaint is.
+
+    `kind_words` hears what people tell of themselves.
+    """
     others = _clauses_beside(text, THANKS)
-    tells = all(
-        any(is_told(clause, word, language) or word in all_phrases("small talk", PRAISE) for word in clause.split())
+    named = all(
+        not tells(clause, language)
+        and any(is_told(clause, word, language) or word in all_phrases("small talk", PRAISE) for word in clause.split())
         for clause in others or ()
     )
-    return None if others is None or not tells else THANKS
+    return None if others is None or not named else THANKS
+
+
+def _moment_behind(text: str, language: str | None) -> str | None:
+    """A request for time behind its reason: "I am at work, ask me tonight"."""
+    *reasons, last = clauses_of(text) or ("",)
+    waits = _among_fillers(last.split()) == MOMENT and bool(reasons) and not topics_in(text)
+    return MOMENT if waits and all(tells(reason, language) for reason in reasons) else None
 
 
 def _bye_for(text: str) -> str | None:
@@ -107,7 +127,7 @@ def _bye_for(text: str) -> str | None:
 
 def _clauses_beside(text: str, topic: str) -> list[str] | None:
     """The clauses that are not of a topic. None if no clause is of it, or if the text asks or complains."""
-    clauses = [clause for part in _CLAUSES.split(text) if any(map(str.isalnum, clause := normalise(part)))]
+    clauses = clauses_of(text)
     others = [clause for clause in clauses if _among_fillers(clause.split()) != topic]
     return None if len(others) == len(clauses) or "?" in text or topics_in(text) else others
 

@@ -12,9 +12,9 @@ from bot.language.source.word_matching import normalise
 from bot.language.steps.small_talk_texts import TOPICS as SMALL_TALK
 
 KEYS = ("people", "contact", "questions", "requests", "opting out", "calling off", "beside calling off",
-        "reasons to call off", "declining", "telling", "wanting", "turning", "farewells", "degrees",
+        "reasons to call off", "declining", "praising", "wanting", "turning", "farewells", "degrees",
         "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions")  # fmt: skip
-NOT_IN_ALL = {"thanking", "not called", "later", "no credentials", "no promises"}
+NOT_IN_ALL = {"thanking", "telling", "not called", "later", "no credentials", "no promises"}
 
 
 def test_each_language_with_built_in_texts_has_a_file() -> None:
