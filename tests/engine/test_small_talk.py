@@ -165,7 +165,7 @@ def test_a_message_that_says_more_is_no_small_talk(text: str) -> None:
     [
         ("thank u for the lovely breakfast on sunday 🌞", "You're welcome!"),
         ("we had a brilliant time, thank you all!", "You're welcome!"),
-        ("the tea was amazing", "Thank you! That is good to hear."),
+        ("you guys are awesome", "Thank you! That is good to hear."),
     ],
 )
 def test_thanks_and_praise_with_words_of_their_own_start_nothing(text: str, said: str) -> None:
