@@ -35,9 +35,9 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
 
 
 def to_calling_off(executor: Executor, reply: Reply) -> bool:
-    """A message that calls off what is going on: as the choice for that, else as the word of the step, the flow or the
-    bot that leads away. Where another reply leads to another step (`other`), that step gets it. In no flow, only a
-    wish for no more messages counts.
+    """A message that calls off what is going on: as the word or the choice for that which stands in it, else as the
+    nearest word for it that leads to the end. Where another reply leads to another step (`other`), that step gets it.
+    In no flow, only a wish for no more messages counts.
     """
     turn, text = executor.turn, reply.text or ""
     in_flow = turn.session.frame is not None
@@ -60,11 +60,12 @@ def to_calling_off(executor: Executor, reply: Reply) -> bool:
 
 
 def _choose_calling_off(executor: Executor, reply: Reply) -> bool:
-    """Choose what the waiting question offers for it: "Cancel"."""
-    turn = executor.turn
+    """Choose what the waiting question offers for it, if its text stands in the message: "too dear, cancel please"."""
+    turn, said = executor.turn, normalise(reply.text or "")
     if turn.put_since is not None or turn.frame.question.undelivered:
         return False
-    known = (answer.text for answer in turn.step.facts.answers if calls_off(answer.text, turn.contact_language))
+    named = (answer.text for answer in turn.step.facts.answers if contains(said, normalise(answer.text)))
+    known = (text for text in named if calls_off(text, turn.contact_language))
     results = (ask(turn, turn.step.kind.answer, replace(reply, text=text)) for text in known)
     result = next((each for each in results if each is not None), None)
     executor.run(result, "answer")
@@ -177,15 +178,16 @@ def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> 
 
 
 def _words_to_call_off(levels: Sequence[Words], language: str | None, text: str | None = None) -> Iterator[Word]:
-    """The words by which people call off, and that lead away: those of the step first. With a text, those in it."""
+    """The words by which people call off, those of the step first: that stand in a text and lead away, or end it all.
+
+    A word that is not in the text, like "cancel", may cancel something else: so it must lead to the end.
+    """
     for word in (word for words in reversed(levels) for word in words.values()):
-        leads_away = word.transition.then is not None and word.transition.then.text not in _STAYS
-        is_said = text is None or contains(normalise(text), normalise(word.text))
-        if leads_away and is_said and calls_off(word.text, language):
+        target = None if word.transition.then is None else word.transition.then.text
+        is_said = text is not None and contains(normalise(text), normalise(word.text))
+        leads_away = target not in (None, AGAIN, STAY) if is_said else target == END and text is None
+        if leads_away and calls_off(word.text, language):
             yield word
-
-
-_STAYS = (AGAIN, STAY)
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:

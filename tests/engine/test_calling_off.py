@@ -40,9 +40,15 @@ def test_a_word_of_the_step_comes_first_and_a_name_is_no_such_word() -> None:
     assert at("name").user("quit") == ["No tea."]
 
 
-def test_a_choice_for_it_comes_before_a_word_that_is_not_in_the_message() -> None:
-    assert at("sure").user("never mind, too expensive") == ["Called off."]
-    assert at("sure").user("wait, stop") == ["Bye!"]
+def test_a_choice_for_it_counts_if_it_stands_in_the_message() -> None:
+    assert at("sure").user("my wife has bought some, call it off") == ["Called off."]
+    assert at("sure").user("never mind, too expensive") == ["Bye!"]
+
+
+def test_a_word_that_leads_elsewhere_counts_if_it_stands_in_the_message() -> None:
+    words = BOT + "words: {scrap that: /lost}\n"
+    assert at("cups", words).user("too expensive, never mind") == ["All right. See you!"]
+    assert at("cups", words).user("my wife has bought some, scrap that") == ["Dropped."]
 
 
 def test_without_a_word_it_is_a_goodbye_and_the_question_is_not_asked_again() -> None:
