@@ -107,6 +107,7 @@ from bot.engine.turn_ends import (
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.engine.word_routing import to_calling_off, to_polite_word, to_word
 from bot.engine.wrong_answers import other_or_retry
+from bot.language.answers.closings import calls_off
 from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
 from bot.language.flow.library import Library
@@ -531,11 +532,12 @@ def _to_slots(executor: Executor, reply: Reply) -> bool:
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
-    """The answer to the waiting question, where it is a slot and the message answers others, too."""
-    turn = executor.turn
-    written = reply.text is not None and not reply.is_tap
-    asked = written and turn.frame.step in turn.flow.slots and " " in (reply.text or "").strip()
-    return asked and look_ahead(executor, reply.text or "", with_others=True)
+    """The answer to the waiting question, where it is a slot and the message answers others, too: not "two teas, no,
+    forget it".
+    """
+    turn, text = executor.turn, reply.text or ""
+    asked = not reply.is_tap and turn.frame.step in turn.flow.slots and " " in text.strip()
+    return asked and not calls_off(text, turn.contact_language) and look_ahead(executor, text, with_others=True)
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:

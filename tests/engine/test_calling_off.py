@@ -36,6 +36,12 @@ def test_it_says_the_bots_word_that_leads_away(text: str) -> None:
     assert chat.turn is not None and (chat.at, chat.turn.trace.rule) == (None, 'word "stop"')
 
 
+def test_answers_before_it_do_not_count() -> None:
+    chat = Talk(FLOWS.replace("vars:", "slots: [cups]\nvars:"), WORDS)
+    chat.user("hi")
+    assert chat.user("2 please, no wait, forget it") == ["Bye!"]
+
+
 def test_a_word_of_the_step_comes_first_and_a_name_is_no_such_word() -> None:
     assert at("name").user("quit") == ["No tea."]
 

@@ -33,7 +33,7 @@ def calls_off(text: str, language: str | None) -> bool:
     clauses = clauses_of(text)
     last = max((at for at, clause in enumerate(clauses) if _calls_off(clause)), default=None)
     if last is None:
-        return wants_silence(text)
+        return _calls_off(normalise(text)) or wants_silence(text)  # "on second thought, no"
     return all(_is_courtesy(clause) or _is_reason(clause) for clause in clauses[last + 1 :])
 
 
