@@ -140,13 +140,14 @@ def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | Non
 
 
 def _objection(turn: TurnContext, opening: OpeningText) -> str:
-    """The words to a number in an opening text that the active question does not take; empty without such a number."""
-    number = slots.refused_number(turn, opening)
-    if number is None:
-        return ""
-    kind, context, reply = turn.step.kind, turn.step_context(), Reply(number)
+    """The words to a number in an opening text that the active question does not take, or to several of its choices;
+    empty without these.
+    """
+    number, kind, context = slots.refused_number(turn, opening), turn.step.kind, turn.step_context()
     with suppress(*FAILURES):  # in a text of the bot's
-        return kind.objection(context, reply) or kind.hint(context, reply) or ""
+        if number is not None:
+            return kind.objection(context, Reply(number)) or kind.hint(context, Reply(number)) or ""
+        return slots.which_one(turn, opening) or ""
     return ""
 
 
@@ -224,7 +225,7 @@ def read_ahead(turn: TurnContext) -> None:
     text = reply.text or ""
     looked = slots.found_ahead(turn, text)
     if looked is None and opening is not None:
-        turn.opening = replace(opening, words=())
+        opening.used.update(range(len(opening.words)))
     found, more = looked or ({}, True)
     if found:
         turn.frame.ahead = found

@@ -22,6 +22,7 @@ from bot.language.answers.sentences import (
     ENDS_CLAUSE,
     OF_TIMES,
     Reach,
+    begins_span,
     is_meant,
     may_be_edge,
     may_be_value,
@@ -49,6 +50,7 @@ _WORD = lazy_pattern(r"\S+")
 _TOO_LONG = "the message is too long to look for answers to {} questions"
 _NOT_WISHED = (Kind.ASKING, Kind.TELLING)
 _EDGES = " ,.;:!?\n"
+_FURTHER = 3  # words behind an answer: one, and another answer
 _ASKS = lazy_pattern("[?？؟]")
 
 
@@ -101,6 +103,9 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                         if _counts(turn.flow.steps[step]) and _may_be_time(words, *ends, language):
                             continue
                         if question.has_another(words, ends[1], used, answer):
+                            if chooses:
+                                return None
+                            unsure[step].update(range(ends[0], ends[1] + _FURTHER))
                             continue
                         found[step], named[step] = ends, answer
                         used.update(range(*ends))
@@ -178,6 +183,14 @@ def refused_number(turn: TurnContext, opening: OpeningText) -> str | None:
     return written if question is not None and written and question.read(written) is None else None
 
 
+def which_one(turn: TurnContext, opening: OpeningText) -> str | None:
+    """The words that ask which of several choices of the active question an opening text means; None if it names not
+    so many.
+    """
+    question = _Question.of(turn, turn.step.name)
+    return None if question is None else question.kind.which_one(question.context, Reply(" ".join(opening.words)))
+
+
 def _requests(text: str, language: str | None) -> bool:
     """True for a request in the form of a question: "can you squeeze me in on Friday?"."""
     return is_request(text) or not {"book", "order"}.isdisjoint(wished(text, language))
@@ -246,8 +259,10 @@ def _counts(step: Step) -> bool:
 
 
 def _may_be_time(words: Sequence[str], first: int, end: int, language: str | None) -> bool:
-    """True for a number that may be an hour: "around 7", but not "around 7 people"."""
+    """True for a number that may be an hour or minutes: "around 7", "be there in ten", but not "around 7 people"."""
     before, behind = " ".join(words[max(first - 1, 0) : first]), " ".join(words[end : end + 1])
+    if begins_span(before, language):
+        return True
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
 
 
@@ -515,7 +530,7 @@ class _Question:
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
         """True if a different answer follows, behind one word: "Friday or Saturday"."""
-        for length in (1, 2):
+        for length in range(1, _FURTHER):
             place = range(end + 1, end + 1 + length)
             if place.stop <= len(words) and used.isdisjoint(place):
                 other = self.answered(_piece(words, place.start, place.stop))

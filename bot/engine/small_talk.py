@@ -6,9 +6,10 @@ from bot.core.messages import TextMessage
 from bot.engine.entering import put_again
 from bot.engine.executor import Executor
 from bot.engine.slots import may_mean_answer
-from bot.engine.starting_flows import hears_crises, model_takes_others, triggers
+from bot.engine.starting_flows import find_start, hears_crises, model_takes_others, triggers
 from bot.engine.turn_context import FAILURES, TurnContext, send
 from bot.language.answers.closings import calls_off, kind_words, praises
+from bot.language.answers.topics import PERSON
 from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
     BOT,
@@ -35,8 +36,8 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     """
     turn = executor.turn
     topic = _topic(turn, reply)
-    starts = triggers(turn).by_texts(reply.texts) if topic is not None and turn.flow.interrupted is not None else None
-    if starts is not None and starts.flow != turn.flow.name:
+    starts = None if topic is None or turn.flow.interrupted is None else _started(turn, topic, reply)
+    if starts not in (None, turn.flow.name):
         return False
     return topic is not None and _answer_here(executor, topic, reply)
 
@@ -92,7 +93,7 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
     welcomes = starts.otherwise is not None
     if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit))):
         return False
-    if starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
+    if _started(turn, topic, reply) is not None or starts.by_event(turn.event) is not None:
         return False
     said = _said(turn, topic, reply)
     if not said:
@@ -100,6 +101,12 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
     turn.trace.rule = f"small talk: {topic}"
     send(turn, TextMessage(said))
     return not (welcomes and topic in (HELP, BOT))
+
+
+def _started(turn: TurnContext, topic: str, reply: Reply) -> str | None:
+    """The flow that small talk starts. The question when a person is there starts none as a call for a person."""
+    match = find_start(turn, reply)
+    return None if match is None or (topic == OPENING_HOURS and match.topic == PERSON) else match.flow
 
 
 def _topic(turn: TurnContext, reply: Reply) -> str | None:

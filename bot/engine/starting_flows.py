@@ -15,6 +15,7 @@ from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
+from bot.language.answers.emoji import spelt_out
 from bot.language.answers.titles import place_in
 from bot.language.answers.topics import CRISIS, QUESTION, only_asks
 from bot.language.expressions.template_failures import TemplateFailed
@@ -34,14 +35,15 @@ def triggers(turn: TurnContext) -> TriggerIndex:
 
 @immutable
 class FoundStart:
-    """A flow that a message starts, and its inputs. ``whole``: the message says nothing else. ``by``: its topic, for
-    the trace.
+    """A flow that a message starts, and its inputs. ``whole``: the message says nothing else. ``by``: by what it
+    starts, for the trace; its ``topic``.
     """
 
     flow: str
     inputs: Mapping[str, Any]
     whole: bool = True
     by: str = ""
+    topic: str = ""
 
 
 def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
@@ -52,11 +54,18 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
-    match = starts.by_texts(reply.texts or caption, turn.contact_language)
+    match = starts.by_texts((*(reply.texts or caption), *_shown_things(turn, reply)), turn.contact_language)
     if match is None:
         return None
     inputs = _inputs_of(turn, match) if match.given else {}
-    return FoundStart(match.flow, inputs, match.whole, match.by)
+    return FoundStart(match.flow, inputs, match.whole, match.by, match.topic)
+
+
+def _shown_things(turn: TurnContext, reply: Reply) -> tuple[str, ...]:
+    """The words for emoji that show a thing, in no flow and at the bot's menu."""
+    written = reply.text and reply.tap is None and reply.payload is None
+    at_menu = turn.session.frame is None or turn.flow.is_menu
+    return spelt_out(reply.text or "", turn.contact_language) if written and at_menu else ()
 
 
 def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:

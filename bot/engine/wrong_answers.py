@@ -69,8 +69,8 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """Return the words for a wrong reply; None if the question is only asked again, or `retry` has a text or a target.
 
     No two repetitions in a row are the same: first a hint at what the question takes, then no words. If its choices are
-    shown again, it is first a reason ("not understood"), then the hint. A question that sends nothing always gets the
-    hint.
+    shown again, it is first a reason ("not understood", or which of several it can be), then the hint. A question that
+    sends nothing always gets the hint.
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
@@ -78,6 +78,7 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
         return None
     facts, is_odd = turn.step.facts, turn.frame.question.in_a_row % 2 == 1
     if is_odd and facts.choices_alone:
-        return wording(turn.scope(), "not_understood") if reply.text else None
+        which = turn.step.kind.which_one(turn.step_context(), reply)
+        return which or (wording(turn.scope(), "not_understood") if reply.text else None)
     hints = facts.wordless or is_odd != facts.choices_alone
     return turn.step.kind.hint(turn.step_context(), reply) if hints else None

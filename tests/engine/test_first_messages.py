@@ -433,3 +433,30 @@ def test_people_who_are_named_are_counted_in_the_first_message() -> None:
 )
 def test_a_number_out_of_bounds_in_the_first_message_is_refused_with_a_reason(text: str, said: str) -> None:
     assert Talk(DINNER.replace("max: 9", "min: 1, max: 9")).user(text) == [said]
+
+
+DRINKS = """
+flow: order
+start: {words: [order, please], match: anywhere, otherwise: true}
+vars: {drink: text}
+steps:
+  drink: {ask: Which drink?, options: {Tea: {value: t}, Green tea: {value: g}, Coffee: {value: c, words: [latte]}}, save: drink}
+  done: {say: "{{ drink }}.", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "above"),
+    [
+        ("one tea and a latte please", "Please choose one of these: Tea or Coffee."),
+        ("2 green teas and 3 coffees", "Please choose one of these: Green tea or Coffee."),
+        ("tea, green tea or coffee, please", None),
+        ("no tea, no coffee please", None),
+    ],
+)
+def test_several_choices_of_which_one_is_asked_are_said_above_the_question(text: str, above: str | None) -> None:
+    choices = ["Tea", "Green tea", "Coffee"]
+    assert Talk(DRINKS).user(text) == [[f"{above}\n\nWhich drink?" if above else "Which drink?", *choices]]
+    talk = Talk(DRINKS)
+    talk.user("order")
+    assert talk.user(text) == [[f"{above}\n\nWhich drink?" if above else f"{SORRY}Which drink?", *choices]]

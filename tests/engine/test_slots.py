@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.talk import Talk, problems_of
+from tests.talk import BOT, Talk, problems_of
 
 ORDER = """
 flow: order
@@ -40,6 +40,36 @@ def test_a_day_that_others_count_from_and_an_age_are_no_answer(text: str) -> Non
     assert talk.user("two") == ["For which day?"]
 
 
+@pytest.mark.parametrize(
+    "when", [", be there in five", " to go, be there in ten", " in 5 min", " in 5", ", in 8 minutes!", ", in 3 boxes"]
+)
+def test_the_minutes_until_the_contact_comes_are_no_other_number(when: str) -> None:
+    talk = Talk(ORDER)
+    assert talk.user(f"order two large ones{when}") == ["For which day?"]
+    talk.user("friday")
+    assert talk.user("Ann") == ["2 Large for 10 May 2030, Ann."]
+
+
+def test_in_another_language_the_same_word_may_stand_before_a_count() -> None:
+    talk = Talk(ORDER.replace("'(?i)order .*'", "'(?i)siamo .*'"), BOT + "languages: [it]\n")
+    talk.user("siamo in 4")
+    talk.user("large")
+    assert talk.user("domani") == ["And your name?"]
+
+
+def test_two_choices_beside_each_other_are_no_answer() -> None:
+    talk = Talk(ORDER.replace("[Small, Large]", "[Small, Medium, Large]"))
+    talk.user("order")
+    assert talk.user("2 small and large")[0] == "Small or large?"
+
+
+@pytest.mark.parametrize("text", ["order large ones, be there in five", "order large ones in 5 min"])
+def test_the_minutes_until_the_contact_comes_are_no_answer(text: str) -> None:
+    talk = Talk(ORDER)
+    talk.user("order large")
+    assert talk.user(text)[-1] == "How many?"
+
+
 def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
     talk = Talk(ORDER)
     talk.user("order two large ones for Friday")
@@ -58,6 +88,7 @@ def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
         ("order two large ones, not for Friday", "For which day?"),
         ("order two large ones for Friday or Saturday", "For which day?"),
         ("order two large ones before Friday", "For which day?"),
+        ("order two large ones for Friday and Saturday", "For which day?"),
         ("order at least two, large, for Friday", "How many?"),
         ("order two, either large or small, for Friday", ["Which size?", "Small", "Large"]),
         ("order two large ones but no milk for all of us, on Friday", "And your name?"),

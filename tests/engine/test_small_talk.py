@@ -54,6 +54,19 @@ def test_the_opening_hours_are_said_and_then_the_question(text: str) -> None:
     assert at_cups().user(text) == ["Mon-Sat 8:00-19:00. Now open until 19:00.", "How many cups?"]
 
 
+PERSON = "---\nflow: person\nstart: {topics: person}\nsteps: {call: {say: One moment., then: end}}\n"
+
+
+@pytest.mark.parametrize(("text", "first"), [("on saturday", "Mon-Sat 8:00-19:00."), ("now", "One moment.")])
+def test_the_question_when_a_person_is_there_on_a_day_is_one_about_the_hours(text: str, first: str) -> None:
+    talk = Talk(FLOWS + PERSON, BOT + HOURS)
+    assert talk.user(f"when can I reach a real person {text}")[0].startswith(first)
+
+
+def test_without_hours_it_calls_for_a_person() -> None:
+    assert Talk(FLOWS + PERSON).user("when can I reach a real person on saturday") == ["One moment."]
+
+
 def test_the_opening_hours_of_a_bot_without_any_are_a_wrong_answer() -> None:
     talk = at_cups(BOT)
     talk.user("are you open?")

@@ -147,3 +147,19 @@ def test_a_number_with_a_pattern_is_read_also_in_a_question_that_starts_the_flow
 def test_a_question_for_a_pattern_without_figures_is_asked() -> None:
     flows = CODES.replace("'[A-Z]{2}[0-9]{4}', example: AB1234", "'[A-Za-z]+', example: Ann")
     assert Talk(flows).user("where's my parcel?") == ["Which order?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("i wnat to rnet a bkie for tomorow", ["The red one is free."]),
+        ("pls rentt a bicke", ["The red one is free."]),
+        ("i dont want to rnet a bkie", SORRY),
+        ("a bkie", SORRY),
+        ("a rest on a bake", SORRY),
+        ("bkie bkie", SORRY),
+        ("the rnet of my bkie was too high, i want my money back", SORRY),
+    ],
+)
+def test_two_words_of_a_title_with_slips_name_its_flow(text: str, said: list[str]) -> None:
+    assert Talk(BIKES).user(text)[0] in (said, said[0])

@@ -213,6 +213,16 @@ def may_be_edge(word: str, language: str | None) -> bool:
     )
 
 
+def begins_span(word: str, language: str | None) -> bool:
+    """True if a word of the language stands before so many days or minutes to come: "in 10 minutes"."""
+    words = words_of(language)
+    return any(
+        pattern.elements[:2] == (token, "{n}")
+        for token in split(word, words.spelling).tokens
+        for pattern in words.dates.by_word.get(token, ())
+    )
+
+
 def _both(language: str | None) -> tuple[Words, ...]:
     own = words_of(language)
     return (own,) if own.language == ENGLISH else (own, words_of(ENGLISH))

@@ -25,6 +25,7 @@ from bot.core.text import in_letters
 from bot.language.answers.closings import kind_words
 from bot.language.answers.denials import is_negated
 from bot.language.answers.sentences import is_told
+from bot.language.answers.titles import has_word
 from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
 from bot.language.answers.wishes import (
     ASKED_FOR,
@@ -36,6 +37,7 @@ from bot.language.answers.wishes import (
     wished,
     wishes_in,
 )
+from bot.language.answers.words import Kind
 from bot.language.expressions import formats
 from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
@@ -65,7 +67,17 @@ from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.text_patterns import named_parts
-from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
+from bot.language.source.word_matching import (
+    ANYWHERE,
+    CLOSE,
+    FEWEST_LETTERS,
+    contains,
+    load_slips,
+    match_wider,
+    normalise,
+    slipped,
+    slips_of,
+)
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.small_talk_texts import THANKS, asks_hours, topic_of
@@ -101,14 +113,15 @@ def name_of_event(event: Event) -> str:
 class TriggerMatch:
     """A flow that a text starts, and what the text gives to its variables, as it was written.
 
-    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups. ``by``: the topic by which
-    it starts, for the trace.
+    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups. ``by``: by what it starts,
+    for the trace; its ``topic``.
     """
 
     flow: str
     given: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
     by: str = ""
+    topic: str = ""
 
 
 ChoiceTexts = Sequence[tuple[str, str]]
@@ -177,16 +190,33 @@ class TriggerIndex:
         )
 
     def by_wish(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The only flow for a text's first wish, else for an inflected word. The flow for questions gets questions."""
+        """The only flow for a text's first wish, else for an inflected word, else for two words with slips.
+
+        The flow for questions gets questions.
+        """
         asks = QUESTION in self.topics and is_question(text) and not asks_to_do(text, language)
         for wish, phrase in wished(text, language).items() if self.wishes else ():
             if wish in self.wishes and (wish in ASKED_FOR or not asks):
                 return self._only(self.wishes[wish], text, f'wish to {wish}, "{phrase}"', phrase)
-        if asks or not self.stemmed or {CRISIS, COMPLAINT, EXISTING} & topics_in(text).keys():
+        if asks or {CRISIS, COMPLAINT, EXISTING} & topics_in(text).keys():
             return None
         found = {flow: word for flow, word in phrases_in(text, self.stemmed, language) if says(text, word, language)}
+        found = found or self._nearly_named(text, language)
         word = next(iter(found.values()), "")
         return self._only(frozenset(found), text, f'word "{word}"', word)
+
+    def _nearly_named(self, text: str, language: str | None) -> dict[str, str]:
+        """The flows of which a text has two words with slips, each with one: order for "i wnat to ordr a caek"."""
+        said = [word for word in normalise(text).split() if len(word) >= FEWEST_LETTERS]
+        strange = [word for word in said if not has_word(word, tuple(Kind), language) and says(text, word, language)]
+        found: dict[str, str] = {}
+        for flow in dict.fromkeys(flow for _, flow in self.names) if len(strange) > 1 else ():
+            words = list(dict.fromkeys(word for name, other in self.names if other == flow for word in name.split()))
+            near = {other: word for word in strange if word not in words for other in slips_of(word, words)}
+            near = {other: word for other, word in near.items() if not _has_other_letter(word, other)}
+            if len({*near.values()}) > 1:
+                found[flow] = next(iter(near.values()))
+        return {} if "" in found else found
 
     def _only(self, flows: frozenset[str], text: str, by: str, phrase: str) -> TriggerMatch | None:
         """The start of the only flow, if the text does not forbid it, nor names another, nor asks for hours."""
@@ -222,7 +252,7 @@ class TriggerIndex:
         for topic, flow in self._by_topics(topics, text, language):
             said = topics[topic]
             if by_words is None or not (topic == PERSON or topic in topics_in(phrase)):
-                return TriggerMatch(flow, by=f'topic {topic}, "{said}"')
+                return TriggerMatch(flow, by=f'topic {topic}, "{said}"', topic=topic)
         return by_words
 
     def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
@@ -242,11 +272,12 @@ class TriggerIndex:
                 phrases = tuple(each for each in phrases if not self._forbids(each[1], text))
             known = [phrase for phrase, _ in phrases]
             found = match_wider(text, known, how)
-            if found is None and how == ANYWHERE:
-                found = slipped(normalise(text), known)
-            if found is None or is_negated(text, known[found], language) or is_told(text, known[found], language):
+            said = "" if found is None else known[found]
+            if found is None and how == ANYWHERE and (near := slipped(normalise(text), known)) is not None:
+                found, said = near
+            if found is None or is_negated(text, said, language) or is_told(text, said, language):
                 continue
-            if asks_hours(text, known[found]):
+            if asks_hours(text, said):
                 continue
             return known[found], TriggerMatch(phrases[found][1])
         return "", None
@@ -262,6 +293,11 @@ class TriggerIndex:
 
 Triggers = Mapping[str, TriggerIndex]
 """The triggers for each of `CONTACTS`: contacts who have never been in a flow, and the others."""
+
+
+def _has_other_letter(word: str, other: str) -> bool:
+    """True if a slip of a word has another letter in its place, which may make another word: case for cake."""
+    return len(word) == len(other) and sorted(word) != sorted(other)
 
 
 def _by_wish(phrases: Iterable[tuple[str, str]], language: str | None) -> dict[str, frozenset[str]]:
@@ -405,7 +441,7 @@ class Library:
             for variable in flow.variables.values():
                 variable.prepare(self.bot.languages)
         formats.prepare(self.bot.languages)
-        if any(starts.wider or starts.topics for starts in self.triggers.values()):
+        if any(starts.wider or starts.topics or starts.names for starts in self.triggers.values()):
             load_slips()
             topics_in("")
         if self.bot.contact_timezones:

@@ -229,17 +229,17 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
     return 100 - slips
 
 
-def slipped(said: str, phrases: Sequence[str]) -> int | None:
-    """The only long word among the phrases that a word of a text comes close to: "coffe", "tabel"."""
+def slipped(said: str, phrases: Sequence[str]) -> tuple[int, str] | None:
+    """The only long word among the phrases that a word of a text comes close to, and that word: "coffe", "tabel"."""
     words = [word for word in said.split() if len(word) >= FEWEST_AMONG_OTHERS - 1]
     found = [
-        place
+        (place, word)
         for place, phrase in enumerate(phrases)
-        if len(phrase) >= FEWEST_AMONG_OTHERS - 1
-        and " " not in phrase
-        and any(is_slip(word, phrase) and _is_long_enough(word, phrase) for word in words)
+        if len(phrase) >= FEWEST_AMONG_OTHERS - 1 and " " not in phrase
+        for word in words
+        if is_slip(word, phrase) and _is_long_enough(word, phrase)
     ]
-    return found[0] if len(found) == 1 else None
+    return found[0] if len({place for place, _ in found}) == 1 else None
 
 
 def _is_long_enough(word: str, phrase: str) -> bool:

@@ -410,6 +410,22 @@ def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[in
     return longest, {index for phrase, index in found if not contains(longest, phrase) or phrase == longest}
 
 
+def several_named(offer: ShownChoices, text: str) -> list[str]:
+    """The titles of the choices that a text names and does not deny: two or more, but not all, where one answer is
+    asked for.
+    """
+    if offer.choices.many is not None or offer.choices.how == EXACT or len(text) > LONGEST:
+        return []
+    said, options = normalise(affirmed(text, offer.language)), [choice.option for choice in offer.shown]
+    named = set[int]()
+    phrases = [(normalise(phrase), n) for phrase, n in (*_phrases(options).items(), *_names(options, offer.language))]
+    for phrase, index in sorted(phrases, key=lambda found: -len(found[0])):
+        if contains(said, phrase):
+            named.add(index)
+            said = f" {said} ".replace(f" {phrase}", " ")
+    return [offer.shown[index].title for index in sorted(named)] if 1 < len(named) < len(options) else []
+
+
 def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int | None:
     """The option by its title or word as written, or by its number where numbers are shown."""
     index = match(text, options, EXACT)

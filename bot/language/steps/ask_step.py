@@ -29,7 +29,7 @@ from bot.language.source.problems import Problems
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
-from bot.language.steps.answer_matching import ShownChoices, meaning
+from bot.language.steps.answer_matching import ShownChoices, meaning, several_named
 from bot.language.steps.choice_limits import ShownForm, check_choices, choice_texts, shown_form
 from bot.language.steps.choice_reader import CHOICES, read_choices
 from bot.language.steps.choices import Choices, StartingWords
@@ -537,6 +537,13 @@ class AskStep(StepKind):
         if choices is not None and (self.closed or written) and choices.offers(context.step_state):
             titles = [choice.title for choice in _offered(choices, context, context.step_state).shown]
         return answer_hint(self.variable, titles, context, reply)
+
+    def which_one(self, context: StepContext, reply: Reply) -> str | None:
+        """Return the choices that a reply names: ``Please choose one of these: Tea or Coffee.``."""
+        if self.choices is None or not reply.text or not self.choices.offers(context.step_state):
+            return None
+        titles = several_named(_offered(self.choices, context, context.step_state), reply.text)
+        return answer_hint(self.variable, titles, context, reply) if titles else None
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The file is kept, or could not be. A question that an edit has turned into another one is put."""

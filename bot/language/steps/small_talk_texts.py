@@ -15,12 +15,13 @@ from unicodedata import category
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.closings import clauses_of, tells
 from bot.language.answers.phrases import all_phrases, consists_of
-from bot.language.answers.sentences import is_told
+from bot.language.answers.sentences import OF_TIMES, is_told
+from bot.language.answers.titles import has_word
 from bot.language.answers.topics import only_asks, topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
-from bot.language.source.word_matching import contains, normalise
+from bot.language.source.word_matching import contains, normalise, singular
 
 THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS, PRAISE = TOPICS = (
     "thanks", "greeting", "bye", "smile", "help", "moment", "bot", "hours", "praise"
@@ -64,6 +65,8 @@ def topic_of(text: str, language: str | None = None) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
+    if _asks_if_there(said.split(), language):
+        return OPENING_HOURS
     return (
         _among_fillers(said.split())
         or _moment_for(said)
@@ -71,6 +74,23 @@ def topic_of(text: str, language: str | None = None) -> str | None:
         or _moment_behind(text, language)
         or _bye_for(text)
     )
+
+
+def _asks_if_there(words: list[str], language: str | None) -> bool:
+    """True for a question whether somebody is there on a day, and for nothing else: "do you work on Saturdays?"."""
+    start = next((place for place, word in enumerate(words) if word not in _fillers()), 0)
+    ends = range(len(words) - 1, start, -1)
+    asked = next(
+        (end for begin in {0, start} for end in ends if " ".join(words[begin:end]) in all_phrases("presence")), 0
+    )
+    rest = words[asked:] if asked else []
+    days = {word for word in rest if word in _other_days() or has_word(singular(word), OF_TIMES, language)}
+    return bool(days) and {*rest} <= days | _fillers() | all_phrases("beside days") | all_phrases("people")
+
+
+@cache
+def _other_days() -> frozenset[str]:
+    return frozenset(word for phrase in all_phrases("other days") for word in phrase.split())
 
 
 def asks_hours(text: str, phrase: str) -> bool:

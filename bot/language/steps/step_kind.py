@@ -455,6 +455,10 @@ class StepKind:
         """Return what the step takes, in words, for a contact whose replies were no answer; None: it has no words."""
         return None
 
+    def which_one(self, context: StepContext, reply: Reply) -> str | None:
+        """Return the words that ask which of several choices is meant, if a reply names two or more of them."""
+        return None
+
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Go on after the event that the step waited for. None: the event changes nothing here."""
         return None

@@ -58,6 +58,17 @@ MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
         ("what can you do?", HELP),
         ("Hilfe", HELP),
         ("What time do you close", OPENING_HOURS),
+        ("do you work on saturdays", OPENING_HOURS),
+        ("are you guys there on saturday?", OPENING_HOURS),
+        ("hi, r u there tmrw morning?", OPENING_HOURS),
+        ("do u work weekends or on tuesdays", OPENING_HOURS),
+        ("when can i get hold of a real person on saturdays?", OPENING_HOURS),
+        ("when can i talk to a human", None),
+        ("do you work on saturdays with kids", None),
+        ("do you work with wood", None),
+        ("are you there?", None),
+        ("are you there for me tonight, i feel so alone", None),
+        ("what do you sell?", HELP),
         ("r u open today?", OPENING_HOURS),
         ("hi, are you open on sunday?", OPENING_HOURS),
         ("what days r u closed", OPENING_HOURS),
@@ -84,6 +95,19 @@ MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
 )
 def test_a_message_has_a_topic_if_it_says_nothing_else(text: str, topic: str | None) -> None:
     assert topic_of(text) == topic
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("seid ihr am Samstag da?", "de"),
+        ("¿trabajan los domingos?", "es"),
+        ("vous travaillez le samedi ?", "fr"),
+        ("apakah kalian ada hari minggu?", "id"),
+    ],
+)
+def test_days_are_heard_in_the_language_of_the_contact(text: str, language: str) -> None:
+    assert topic_of(text, language) == OPENING_HOURS
 
 
 def test_each_wording_is_there_in_each_of_these_languages() -> None:
