@@ -5,6 +5,8 @@ from datetime import date, datetime, time
 
 from bot import handler
 
+SATURDAY = 5
+
 
 class Taken(RuntimeError):
     pass
@@ -24,7 +26,8 @@ BOOKED: set[str] = set()
 @handler("clinic.free")
 def free(service: str, day: date) -> list[Slot]:
     """The free slots of a day, at most nine."""
-    slots = [Slot(f"{day}-{h}", f"{h:02}:00", "Dr Lee", datetime.combine(day, time(h))) for h in (9, 11, 14)]
+    hours = (9, 11) if day.weekday() == SATURDAY else (9, 11, 14)
+    slots = [Slot(f"{day}-{h}", f"{h:02}:00", "Dr Lee", datetime.combine(day, time(h))) for h in hours]
     return [s for s in slots if s.id not in BOOKED]
 
 
