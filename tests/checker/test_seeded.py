@@ -44,7 +44,7 @@ MISTAKES = {
         "helpline/flows/talk.yml", "Shall we call you then?'", "Shall we call you then?", "E002", "    ask: 'Nobody"),
     "a step has a target's name": Mistake("survey/flows/survey.yml", "  right:\n    ask: |", "  next:\n    ask: |", "E108"),
     "a hand-over is never closed": Mistake(
-        "clinic/flows/book.yml", 'answer you."}, closed: end}', 'answer you."}}', "E130"),
+        "clinic/flows/book.yml", "call 112.{% endif %}'}, closed: end}", "call 112.{% endif %}'}}", "E130"),
     "two steps go round": Mistake("shop/flows/main.yml", "then: menu\n", "then: shop\n", "E140", "  shop:\n"),
     "opening hours are misspelt": Mistake(
         "helpline/flows/talk.yml", '{if: open("line")', '{if: open("lien")', "E115"),
