@@ -243,7 +243,7 @@ class TypebotSession:
                 _request(self, block)
             case "Return":
                 return None
-            case _:
+            case _ if not block.is_of_web_page:
                 self._other(block)
         return self.export.after(block)
 
@@ -398,6 +398,7 @@ def _new_value(session: TypebotSession, block: TypebotBlock, name: str) -> Value
 def _request(session: TypebotSession, block: TypebotBlock) -> None:
     webhook = block.options.get("webhook") or {}
     if not webhook.get("url"):
+        session.handled += [(block.place, None)] if block.lacks_request else []
         return
     answer: Any = None
     paths = [

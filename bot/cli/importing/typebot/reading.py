@@ -8,7 +8,7 @@ from typing import Any
 from bot.cli.importing.imported import UnreadableExport
 from bot.core.lazy_patterns import lazy_pattern
 
-VERSION = "6"
+_VERSIONS = ("3", "4", "5", "6", "6.1")
 BUBBLES = ("text", "image", "video", "audio", "embed")
 CHOICES = ("choice input", "picture choice input", "cards")
 INPUTS = (
@@ -98,6 +98,17 @@ class TypebotBlock:
         """The words of a text bubble, as WhatsApp marks them up."""
         return markup(self.content["richText"]) if "richText" in self.content else ""
 
+    @property
+    def lacks_request(self) -> bool:
+        """True if it names a request that is not in the export: up to version 5 requests stood elsewhere."""
+        return "webhookId" in self.options and "webhook" not in self.options
+
+    @property
+    def is_of_web_page(self) -> bool:
+        """True if it acts on a web page alone, so that Typebot passes it in WhatsApp."""
+        runs_there = self.type == "Code" and self.options.get("isExecutedOnClient") is not False
+        return runs_there or self.type in ("Pixel", "Google Analytics", "Chatwoot")
+
 
 @dataclass(frozen=True)
 class TypebotGroup:
@@ -185,19 +196,22 @@ def read(path: str, data: Any) -> TypebotExport:
     """Read one export; raises `UnreadableExport`, with the file and the place in it."""
     reader = _Reader(path)
     document = reader.map("$", data)
-    if str(document.get("version")) not in (VERSION, "6.1"):
-        raise reader.no("$.version", f"it has version {document.get('version')}, not 6 (open it in Typebot, export it)")
+    if str(document.get("version")) not in _VERSIONS:
+        why = f"it has version {document.get('version')}, not 3 to 6 (open it in Typebot, export it again)"
+        raise reader.no("$.version", why)
     name = str(document.get("name") or "Typebot")
+    groups = tuple(reader.group(place, each, name) for place, each in reader.list("$.groups", document["groups"]))
+    events = [reader.part(*each) for each in reader.maps("$.events", document.get("events") or [])]
     return TypebotExport(
         id=str(document.get("id") or ""),
         name=name,
-        groups=tuple(reader.group(place, each, name) for place, each in reader.list("$.groups", document["groups"])),
+        groups=groups,
         edges=dict(reader.edge(place, each) for place, each in reader.list("$.edges", document["edges"])),
         variables={
             reader.text(f"{place}.id", each.get("id")): str(each.get("name") or "")
             for place, each in reader.maps("$.variables", document.get("variables") or [])
         },
-        events=tuple(reader.part(*each) for each in reader.maps("$.events", document.get("events") or [])),
+        events=(*events, *reader.starts),
         settings=reader.part("$.settings", reader.map("$.settings", document.get("settings") or {})),
     )
 
@@ -207,6 +221,8 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.starts: list[Mapping[str, Any]] = []
+        """The blocks that start a conversation: up to version 5 these are no events."""
 
     def no(self, place: str, why: str) -> UnreadableExport:
         return UnreadableExport(f"{self.path}: {place}: {why}")
@@ -255,7 +271,9 @@ class _Reader:
     def group(self, place: str, value: Any, bot: str) -> TypebotGroup:
         group = self.map(place, value)
         title = str(group.get("title") or "").strip()
-        blocks = enumerate(self.maps(f"{place}.blocks", group.get("blocks") or []))
+        written = self.maps(f"{place}.blocks", group.get("blocks") or [])
+        self.starts += [self.part(at, each) for at, each in written if _is_start(each)]
+        blocks = enumerate((at, each) for at, each in written if not _is_start(each))
         return TypebotGroup(
             self.text(f"{place}.id", group.get("id")),
             title,
@@ -270,7 +288,8 @@ class _Reader:
             id=self.text(f"{place}.id", block.get("id")),
             type=self.text(f"{place}.type", block.get("type")),
             edge=block.get("outgoingEdgeId"),
-            options=self.map(f"{place}.options", block.get("options") or {}),
+            options={key: block[key] for key in ("webhookId",) if key in block}
+            | dict(self.map(f"{place}.options", block.get("options") or {})),
             content=self.map(f"{place}.content", block.get("content") or {}),
             items=tuple(TypebotItem(str(each.get("id")), each.get("outgoingEdgeId"), each) for _, each in items),
             group=group,

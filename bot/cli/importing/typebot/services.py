@@ -138,10 +138,11 @@ class TypebotServices:
         value = OurExpression(answer, TEXT)
         return {"call": handler, **given, "save": answer, "set": self._shared.kept(title, value, name, block)}
 
-    def lost(self, block: TypebotBlock, name: str) -> Step:
+    def lost(self, block: TypebotBlock, name: str, why: str = "") -> Step:
         """A step that calls a function which somebody has to write."""
         what = block.options.get("action") or block.options.get("task") or block.options.get("name") or ""
-        why = f"{block.type} {what}".strip() + ": write the handler, or an http step to its API (docs/language/http.md)"
+        by_hand = f"{block.type} {what}".strip() + ": write the handler, or an http step to its API"
+        why = why or f"{by_hand} (docs/language/http.md)"
         self._mark(block, name, why, fate=Fate.LOST)
         mapped = block.options.get("responseVariableMapping") or []
         titles = [title for each in mapped if (title := self._shared.title(each)) is not None and each.get("bodyPath")]
@@ -186,6 +187,9 @@ class TypebotServices:
         """A request to a service."""
         webhook = block.options.get("webhook") or {}
         method, url = webhook.get("method") or "POST", str(webhook.get("url") or "")
+        if not url and block.lacks_request:
+            why = f"the export of an old version lacks the request of this {block.type}: write it as an http step"
+            return self.lost(block, name, why)
         if not url:
             return {}
         if method not in _METHODS or not re.match(r"https?://[^{}/]+(/|$|\?)", url):

@@ -123,6 +123,9 @@ class TypebotTranslator:
             if block.type == "Jump" and not PLACEHOLDER.search(block.options.get("groupId") or ""):
                 self._mark(block, "")
                 block = self._shared.export.jumped(block)
+            elif block.is_of_web_page:
+                self._mark(block, "", "it acts on a web page alone: left out, as Typebot does in WhatsApp")
+                block = self._shared.export.after(block)
             elif pending is None and block.type in BUBBLES and not self._is_sent(block):
                 block = self._shared.export.after(block)
             elif block.type == "Return":
@@ -292,7 +295,8 @@ class TypebotTranslator:
             return {"branch": [{"else": target}]}
         other = self._exports.get(linked or "")
         if other is None:
-            return self._services.lost(block, name) | {"then": self._target(after)}
+            why = "the linked bot is not in the export: import its file as well, or write its flow and run it here"
+            return self._services.lost(block, name, why) | {"then": self._target(after)}
         if group and (other.first is None or other.at(group) is not other.first):
             self._mark(block, name, "it begins with the first group of the other bot")
         shared = [each for each in self._shared.export.variables.values() if each in other.variables.values()]

@@ -34,7 +34,7 @@ def nested(document: Any, *path: str | int, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("damaged", "message"),
     [
-        (nested(SHOP, "version", value="3"), "0.json: $.version: it has version 3, not 6"),
+        (nested(SHOP, "version", value="2"), "0.json: $.version: it has version 2, not 3 to 6"),
         (nested(SHOP, "groups", 0, "blocks", value="x"), "0.json: $.groups[0].blocks: a list is expected, not 'x'"),
         (nested(SHOP, "groups", 0, "blocks", 1, "id", value=7), "$.groups[0].blocks[1].id: a text is expected, not 7"),
         (nested(SHOP, "edges", 0, "to", value="x"), "0.json: $.edges[0].to: an object is expected, not 'x'"),
@@ -56,6 +56,34 @@ def test_the_command_writes_a_bot_with_a_test_of_each_conversation(tmp_path: Pat
     assert "3 conversations of the export: 3 the same" in written.out
     assert (tmp_path / "shop/tests/test_imported.yml").read_text().count("test:") == 3
     assert "no problems" in written.out and f"`bot dev {tmp_path / 'shop'}`" in written.out
+
+
+def test_up_to_version_5_a_block_is_the_start(tmp_path: Path) -> None:
+    edge = SHOP["events"][0]["outgoingEdgeId"]
+    begin = {"id": "g 0", "title": "Start", "blocks": [{"id": "b 0", "type": "start", "outgoingEdgeId": edge}]}
+    old = SHOP | {"version": "3", "events": None, "groups": [begin, *SHOP["groups"]]}
+    bot, proof = proved(tmp_path, old)
+    assert bot.flows["shop"] == imported(SHOP).flows["shop"]
+    assert (proof.conversations, proof.alike) == (3, 3)
+
+
+def test_a_request_that_an_old_export_lacks_is_lost() -> None:
+    bot = imported(export(("Hello", [block("Webhook") | {"webhookId": "w 1"}, text("Done.")])))
+    assert bot.nodes[0].note == "the export of an old version lacks the request of this Webhook: write it as an http step"
+    assert bot.nodes[0].fate is Fate.LOST and "call" in bot.flows["shop"]["steps"]["hello"]
+
+
+def test_what_acts_on_a_web_page_alone_is_left_out(tmp_path: Path) -> None:
+    page = [block("Pixel", pixelId="1"), block("Code", content="window.fbq('track')")]
+    bot, proof = proved(tmp_path, export(("Hello", [text("Hi!"), *page, text("Bye.")])))
+    assert [*bot.flows["shop"]["steps"].values()] == [{"say": "Hi!"}, {"say": "Bye.", "then": "end"}]
+    assert {node.note for node in bot.nodes[1:3]} == {"it acts on a web page alone: left out, as Typebot does in WhatsApp"}
+    assert (proof.conversations, proof.alike) == (1, 1)
+
+
+def test_a_linked_bot_that_is_missing_is_named(tmp_path: Path) -> None:
+    bot = imported(export(("Hello", [block("Typebot link", typebotId="other")])))
+    assert "the linked bot is not in the export: import its file as well" in bot.nodes[0].note
 
 
 def test_a_question_takes_the_text_above_it_as_its_words() -> None:
