@@ -137,6 +137,18 @@ def tokens_in(text: str, pattern: re.Pattern[str], unreadable: Callable[[str], E
     return found
 
 
+def shortened(titles: Sequence[str], most: int) -> list[str]:
+    """The titles of choices as the platform takes them: cut to ``most`` characters, and each unlike the others."""
+    found: list[str] = []
+    for title in titles:
+        short, number = title if len(title) <= most else f"{title[: most - 1].rstrip()}…", 2
+        while short in found or (short != title and short in titles):
+            end = f"… {number}"
+            short, number = title[: most - len(end)].rstrip() + end, number + 1
+        found.append(short)
+    return found
+
+
 _MOST = 40  # characters of a name
 _NOT_FREE = {*RESERVED, *RESERVED_NAMES, *kwlist, "true", "false", "none"}
 

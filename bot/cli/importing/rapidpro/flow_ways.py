@@ -8,7 +8,7 @@ from bot.checker.exploring.moves import HttpResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
 from bot.cli.importing.rapidpro.flow_texts import BotNames
 from bot.cli.importing.rapidpro.interpreting import FlowInterpreter, RapidProContact, UnwrittenAction
-from bot.cli.importing.rapidpro.message_actions import BUTTON_TITLE, MOST_BUTTONS, MOST_ROWS, ROW_TITLE
+from bot.cli.importing.rapidpro.message_actions import MOST_ROWS
 from bot.cli.importing.rapidpro.reading import MEDIA_TESTS, RapidProFlow, RapidProNode, language_of
 
 _NOW = datetime.fromisoformat("2030-05-06T10:00:00+00:00")
@@ -97,9 +97,7 @@ class FlowWays:
     ) -> dict[str, tuple[str, str]]:
         """Return a kind of turn and its value that leads to each category, by the category's id."""
         choices = said[-1].choices if said else ()
-        longest = BUTTON_TITLE if len(choices) <= MOST_BUTTONS else ROW_TITLE
-        can_tap = len(choices) <= MOST_ROWS and all(len(each) <= longest for each in choices)
-        tried = [("choice" if can_tap else "text", each) for each in choices]
+        tried = [("choice" if len(choices) <= MOST_ROWS else "text", each) for each in choices]
         cases = (node.router or {}).get("cases") or ()
         for case in cases:
             words = [played.texts.text(str(each)) for each in case.get("arguments") or ()]

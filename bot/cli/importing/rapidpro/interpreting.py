@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from bot.cli.importing.conversations import SourceMessage
+from bot.cli.importing.imported import shortened
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.cli.importing.rapidpro.expressions import FUNCTIONS, Path, Untranslatable, evaluated, parts_of, takes_now
-from bot.cli.importing.rapidpro.messages import file_of, message_of
+from bot.cli.importing.rapidpro.messages import ROW_TITLE, file_of, message_of
 from bot.cli.importing.rapidpro.reading import (
     MEDIA_TESTS,
     Data,
@@ -205,6 +206,7 @@ class FlowInterpreter:
         self.calls: list[tuple[str, Any]] = []
         self.draws: list[float] = []
         self.sleep = 0
+        self._tapped: dict[str, str] = {}  # the choices that are shown, each behind the title that the platform cuts
         self._pending: int | None = None  # the number of the action after which the node sleeps
 
     # what happens
@@ -224,8 +226,9 @@ class FlowInterpreter:
         self._walk()
 
     def hear(self, text: str, kind: str) -> None:
-        """Note the input. A `choice` is a text."""
+        """Note the input. A `choice` is a text: what was tapped, in full."""
         is_text = kind in ("text", "choice")
+        text = self._tapped.get(text, text) if kind == "choice" else text
         self.session.input, self.session.input_kind = text, "text" if is_text else kind
         self.session.input_file = "" if is_text else f"{kind}:https://files.example/{kind}"
 
@@ -416,7 +419,10 @@ class FlowInterpreter:
             return
         replies = self.texts.localized(uuid, "quick_replies", list(message.choices))
         media = tuple(" ".join(file_of(self.texts.text(each))) for each in message.media)
-        self.said.append(SourceMessage(text, tuple(map(self.texts.text, replies)), media, place))
+        titles = [self.texts.text(each) for each in replies]
+        shown = shortened(titles, ROW_TITLE)
+        self._tapped = dict(zip(shown, titles, strict=True))
+        self.said.append(SourceMessage(text, tuple(shown), media, place))
 
     def _local(self, run: PlayedRun, action: Data) -> None:
         key, value = str(action.get("local")), self.texts.text(str(action.get("value") or ""))

@@ -1,15 +1,17 @@
 """RapidPro's messages and questions as steps: texts, attachments, quick replies, templates."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bot.cli.importing.imported import shortened
 from bot.cli.importing.rapidpro.expressions import Untranslatable, parts_of
-from bot.cli.importing.rapidpro.messages import RapidProMessage, file_of, message_of
+from bot.cli.importing.rapidpro.messages import ROW_TITLE, RapidProMessage, file_of, message_of
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.reading import Data, RapidProNode, result_key
 from bot.cli.importing.rapidpro.scopes import first_words
 
-MOST_BUTTONS, BUTTON_TITLE, ROW_TITLE, MOST_ROWS = 3, 20, 24, 10  # of the messaging platform
+MOST_BUTTONS, BUTTON_TITLE, MOST_ROWS = 3, 20, 10  # of the messaging platform
 WINDOW = 86_100  # seconds of silence after which the gateway takes templates only
 LATE = (
     "so late the platform takes templates only: what is said then waits until the contact writes (write window_closed)"
@@ -110,8 +112,9 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     }
     values: dict[str, str] = {}
     if message.choices:
-        _choices(steps, message, step, uuid, local)
-        values[key] = "{{ message.text | default('') }}"
+        cut = _choices(steps, message, step, uuid, local)
+        written = f"{cut}[message.text] | default(message.text | default(''))" if cut else "message.text | default('')"
+        values[key] = f"{{{{ {written} }}}}"
     else:
         step["save"] = key
     other: dict[str, str] = {key: "{{ message.file.caption | default('') }}"}
@@ -144,33 +147,38 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     steps.add(step, first_words(message.text) or "wait", texts=local)
 
 
-def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, local: dict[str, Step]) -> None:
-    """The quick replies of a question: any other text is an answer, too."""
+def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, local: dict[str, Step]) -> str:
+    """Add the quick replies to a question: any other text is an answer, too. Returns the map of those that are cut."""
     texts, node = steps.texts, steps.node
     titles = list(dict.fromkeys(message.choices))
+    shown = shortened(titles, ROW_TITLE)
+    cut = {short: title for short, title in zip(shown, titles, strict=True) if short != title}
     step |= {"accepts": "text", "match": "exact"}
     if message.header and len(titles) <= MOST_BUTTONS:
         step["header"] = texts.text(node, message.header)
     longest = BUTTON_TITLE if len(titles) <= MOST_BUTTONS else ROW_TITLE
     if any(len(each) > ROW_TITLE for each in titles):
-        texts.nearly(node, f"titles of more than {ROW_TITLE} characters are shortened by the platform")
+        texts.nearly(node, f"titles of more than {ROW_TITLE} characters are shortened, as the platform does")
     elif any(len(each) > longest for each in titles) or len(titles) > MOST_BUTTONS:
         texts.nearly(node, "more than 3 buttons, or long ones, are a list here")
     if len(titles) > MOST_ROWS:
         texts.nearly(node, f"more than {MOST_ROWS} choices are several pages")
     if any("@" in each for each in titles):
         step["options"] = {"from": f"[{', '.join(texts.value(node, each) for each in titles)}]"}
-        return
+        return ""
     if message.abouts:
-        rows = {title: {"about": about} if about else {} for title, about in zip(titles, message.abouts, strict=False)}
+        rows = {title: {"about": about} if about else {} for title, about in zip(shown, message.abouts, strict=False)}
         step["list"] = {"button": (message.button or "Choose")[:BUTTON_TITLE], "rows": rows}
-        return
-    step["options"] = titles
+        return json.dumps(cut, ensure_ascii=False) if cut else ""
+    step["options"] = shown
     for language in list(local):
         found = (texts.translated(uuid, "quick_replies", at) for at in range(len(titles)))
         replies = [text for each in found for code, text in each if code == language]
         if len(replies) == len(titles):
-            local[language]["options"] = dict(zip(titles, replies, strict=True))
+            short = shortened(replies, ROW_TITLE)
+            local[language]["options"] = dict(zip(shown, short, strict=True))
+            cut |= {each: reply for each, reply in zip(short, replies, strict=True) if each != reply}
+    return json.dumps(cut, ensure_ascii=False) if cut else ""
 
 
 def _template(steps: NodeSteps, templating: Data) -> None:

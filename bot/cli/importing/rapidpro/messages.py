@@ -7,6 +7,8 @@ from typing import Any
 from bot.cli.importing.rapidpro.reading import Data
 from bot.core.immutable import immutable
 
+ROW_TITLE = 24  # of the messaging platform
+
 
 @immutable
 class RapidProMessage:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bot.cli.importing.imported import ExportFile, UnreadableExport
+from bot.cli.importing.imported import ExportFile, UnreadableExport, shortened
 from bot.core.lazy_patterns import lazy_pattern
 
 END = "END"
+LONGEST_TITLE = 24  # of a choice on the platform
 Branches = tuple[tuple[str | None, str], ...]
 _KINDS = ("collect", "action", "link", "call", "set_slots", "noop")
 _IN_BRACES, _IN_JINJA = lazy_pattern(r"\{(\w+)\}"), lazy_pattern(r"\{\{\s*slots\.(\w+)\s*\}\}")
@@ -28,10 +29,14 @@ class RasaSlot:
 
 @dataclass(frozen=True)
 class RasaButton:
-    """A button: what it sets, if its payload is a command; else the text that it sends."""
+    """A button: what it sets, if its payload is a command; else the text that it sends.
+
+    ``title`` is as the platform takes it, ``written`` as the export has it.
+    """
 
     title: str
     payload: str
+    written: str
 
     @property
     def sets(self) -> dict[str, str]:
@@ -239,12 +244,13 @@ def _variation(data: Any) -> RasaVariation:
         return RasaVariation(str(data))
     metadata = data.get("metadata")
     conditions = [each for each in _list(data, "condition") if isinstance(each, Mapping)]
+    buttons = [each for each in _list(data, "buttons") if isinstance(each, Mapping)]
+    titles = [str(each.get("title", "")) for each in buttons]
     return RasaVariation(
         str(data.get("text") or ""),
         tuple(
-            RasaButton(str(each.get("title", "")), str(each.get("payload", each.get("title", ""))))
-            for each in _list(data, "buttons")
-            if isinstance(each, Mapping)
+            RasaButton(short, str(each.get("payload", title)), title)
+            for each, title, short in zip(buttons, titles, shortened(titles, LONGEST_TITLE), strict=True)
         ),
         str(data.get("image") or ""),
         tuple((str(each.get("name")), each.get("value")) for each in conditions),

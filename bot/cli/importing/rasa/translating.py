@@ -7,12 +7,20 @@ from typing import Any
 
 from bot.cli.importing.imported import ImportedBot, name_of, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
-from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaSlot, RasaStep, RasaVariation
+from bot.cli.importing.rasa.reading import (
+    END,
+    LONGEST_TITLE,
+    RasaAssistant,
+    RasaFlow,
+    RasaSlot,
+    RasaStep,
+    RasaVariation,
+)
 
 MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
-_MOST_BUTTONS, _MOST_ROWS, _LONGEST_TITLE = 3, 10, 24
+_MOST_BUTTONS, _MOST_ROWS = 3, 10
 _NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
 """Names that mean something else where a text reads them."""
 _CLASSIC = {
@@ -217,18 +225,19 @@ class _CalmTexts:
         choices: dict[str, Any] = {}
         for button in variation.buttons:
             sets = button.sets
-            value = sets.get(step.value, button.title if button.payload.startswith("/") else button.payload)
+            value = sets.get(step.value, button.written if button.payload.startswith("/") else button.payload)
             if button.payload.startswith("/") and step.value not in sets:
                 self.notes.append(f'the button "{button.title}" saves its title; its payload was {button.payload}')
             choice: dict[str, Any] = {"value": self.typed(step.value, value)}
             others = {
                 self.whole.slot(name): self.typed(name, text) for name, text in sets.items() if name != step.value
             }
+            if button.title != button.written:
+                choice["words"] = [button.written]
+                self.notes.append(f"titles of more than {LONGEST_TITLE} characters are shortened")
             choices[button.title] = {**choice, **({"set": others} if others else {})}
         if len(choices) > _MOST_ROWS:
             self.notes.append("more than ten choices are shown in pages")
-        if any(len(title) > _LONGEST_TITLE for title in choices):
-            self.notes.append(f"titles of more than {_LONGEST_TITLE} characters are shortened")
         if is_silent:
             self.notes.append("the question stands with the choices below its picture")
         short = len(choices) <= _MOST_BUTTONS and all(len(title) <= 20 for title in choices)
@@ -421,7 +430,7 @@ class _FlowTranslation:
             written: dict[str, Any] = {"run": f"/{self.whole.flows[step.value]}"}
             if both:
                 written |= {"with": {slot: f"{{{{ {slot} }}}}" for slot in both}, "save": both}
-            self.steps[name] = {**written, "then": self._after(name, step)}
+            self.steps[name] = {**written, "errors": {"else": "end"}, "then": self._after(name, step)}
         self._branches(name, step)
 
     def _set(self, name: str, step: RasaStep) -> None:

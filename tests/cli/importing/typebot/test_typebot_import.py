@@ -69,7 +69,9 @@ def test_up_to_version_5_a_block_is_the_start(tmp_path: Path) -> None:
 
 def test_a_request_that_an_old_export_lacks_is_lost() -> None:
     bot = imported(export(("Hello", [block("Webhook") | {"webhookId": "w 1"}, text("Done.")])))
-    assert bot.nodes[0].note == "the export of an old version lacks the request of this Webhook: write it as an http step"
+    assert (
+        bot.nodes[0].note == "the export of an old version lacks the request of this Webhook: write it as an http step"
+    )
     assert bot.nodes[0].fate is Fate.LOST and "call" in bot.flows["shop"]["steps"]["hello"]
 
 
@@ -77,7 +79,9 @@ def test_what_acts_on_a_web_page_alone_is_left_out(tmp_path: Path) -> None:
     page = [block("Pixel", pixelId="1"), block("Code", content="window.fbq('track')")]
     bot, proof = proved(tmp_path, export(("Hello", [text("Hi!"), *page, text("Bye.")])))
     assert [*bot.flows["shop"]["steps"].values()] == [{"say": "Hi!"}, {"say": "Bye.", "then": "end"}]
-    assert {node.note for node in bot.nodes[1:3]} == {"it acts on a web page alone: left out, as Typebot does in WhatsApp"}
+    assert {node.note for node in bot.nodes[1:3]} == {
+        "it acts on a web page alone: left out, as Typebot does in WhatsApp"
+    }
     assert (proof.conversations, proof.alike) == (1, 1)
 
 
