@@ -13,6 +13,7 @@ from bot.cli.importing.conversations import SourceConversation
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.lazy_patterns import lazy_pattern
+from bot.core.messages import MEDIA_SUFFIXES, URL, is_link, wrong_suffix
 from bot.language.expressions.grammar import RESERVED_NAMES
 from bot.language.steps.transition import RESERVED
 
@@ -135,6 +136,15 @@ def tokens_in(text: str, pattern: re.Pattern[str], unreadable: Callable[[str], E
         found.append((kind, match[kind]))
         at = match.end()
     return found
+
+
+def unsendable(kind: str, url: str) -> str:
+    """Why the gateway takes no such file, and what to do; empty where it takes the file."""
+    if not is_link(url) or len(url) > URL:
+        return f'the {kind} is left out: "{url:.60}" is no address (write one with https://)'
+    suffix = wrong_suffix(kind, url)
+    fix = f"use {', '.join(MEDIA_SUFFIXES[kind])}"
+    return f"the {kind} is left out: the gateway takes no .{suffix} ({fix})" if suffix else ""
 
 
 def shortened(titles: Sequence[str], most: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.importing.imported import name_of, written_out
+from bot.cli.importing.imported import name_of, shortened, unsendable, written_out
 from tests.talk import Talk
 
 
@@ -28,3 +28,26 @@ def test_braces_of_a_text_are_said_as_they_are(text: str) -> None:
     written = written_out(text).replace("'", "''")
     talk = Talk(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{a: {{say: 'x{written}x', then: end}}}}\n")
     assert talk.user("hi") == [f"x{text}x"]
+
+
+def test_long_titles_are_cut_and_stay_different() -> None:
+    titles = ["Give me something else to do", "Give me something else now", "Give me something else…", "Yes"]
+    assert shortened(titles, 24) == [
+        "Give me something els… 2",
+        "Give me something els… 3",
+        "Give me something else…",
+        "Yes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "why"),
+    [
+        ("image", "https://shop.example/a.png?v=1", ""),
+        ("image", "https://shop.example/a.webp", "the gateway takes no .webp (use jpg, jpeg, png)"),
+        ("image", "data:image/svg+xml;utf8,<svg>", '"data:image/svg+xml;utf8,<svg>" is no address'),
+        ("audio", "hello.mp3", "(write one with https://)"),
+    ],
+)
+def test_a_file_that_the_gateway_does_not_take_is_left_out(kind: str, url: str, why: str) -> None:
+    assert why in unsendable(kind, url) and bool(why) == bool(unsendable(kind, url))

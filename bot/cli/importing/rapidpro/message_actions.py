@@ -1,10 +1,10 @@
 """RapidPro's messages and questions as steps: texts, attachments, quick replies, templates."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from bot.cli.importing.imported import shortened
+from bot.cli.importing.imported import shortened, unsendable
 from bot.cli.importing.rapidpro.expressions import Untranslatable, parts_of
 from bot.cli.importing.rapidpro.messages import ROW_TITLE, RapidProMessage, file_of, message_of
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
@@ -36,7 +36,7 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         texts.nearly(node, "the message is sent to the contact's one number")
     uuid = str(action.get("uuid", ""))
     text = texts.base(uuid, "text", message.text)
-    media = [(kind, texts.text(node, url)) for kind, url in map(file_of, message.media)]
+    media = [*_media(steps, message)]
     asked = replace(message, text=text)
     texts.can_fail = False
     if asks is not None and (text or not message.choices):
@@ -51,7 +51,8 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         _files(steps, media)
         steps.add(*_said_with_buttons(steps, asked))
         return
-    above = [] if not media or media[-1][0] == "audio" else media[-1:]  # the file with the text as its caption
+    has_caption = media and media[-1][0] != "audio" and not _may_fail(media[-1][1])
+    above = media[-1:] if has_caption else []  # the file with the text as its caption
     _files(steps, media[:-1] if above else media)
     if text or above:
         _say(steps, text, uuid, dict(above))
@@ -59,8 +60,26 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         steps.add({"branch": [{"else": NEXT}]})
 
 
+def _media(steps: NodeSteps, message: RapidProMessage) -> Iterator[tuple[str, str]]:
+    """The files that the gateway takes, as their kinds and addresses."""
+    for kind, url in map(file_of, message.media):
+        why = "" if "@" in url else unsendable(kind, url)
+        if why:
+            steps.texts.lost(steps.node, why)
+        else:
+            yield kind, steps.texts.text(steps.node, url)
+
+
+def _may_fail(url: str) -> bool:
+    """True for an address whose host is a value, which may be empty."""
+    return not url.startswith(("http://", "https://"))
+
+
 def _files(steps: NodeSteps, media: Sequence[tuple[str, str]]) -> None:
     for kind, url in media:
+        if _may_fail(url):
+            steps.texts.nearly(steps.node, f"the {kind} is left out where its address is not complete")
+            steps.texts.can_fail = True
         steps.add({"say": "", kind: url}, kind)
 
 

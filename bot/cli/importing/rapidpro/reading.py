@@ -111,7 +111,7 @@ def is_run(data: Any) -> bool:
     )
 
 
-_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition", "metadata",
+_MAPS = {"router", "wait", "timeout", "flow", "headers", "localization", "session", "definition", "metadata",
          "templating", "trigger", "contact", "event", "environment"}  # fmt: skip
 _LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs", "rules",
                   "action_sets", "rule_sets"}  # fmt: skip
@@ -166,7 +166,8 @@ def read_files(files: Sequence[ExportFile]) -> RapidProExport:
 
 def _flow(data: Data, where: str) -> RapidProFlow:
     keywords = _texts(data.get("keywords"))
-    data = data["definition"] if isinstance(data.get("definition"), Mapping) else data
+    if isinstance(data.get("definition"), Mapping):
+        data = {"id": data.get("id"), "name": data.get("name"), **data["definition"]}
     if "action_sets" in data:
         data = _migrated(data, where)
     nodes = {}
@@ -251,14 +252,15 @@ def _migrated(data: Data, where: str) -> Data:
         about = data.get("metadata") or {}
         nodes.sort(key=lambda node: node["uuid"] != data.get("entry"))
         return {
-            "uuid": about.get("uuid") or data.get("uuid"), "name": about.get("name") or data.get("name"),
+            "uuid": str(about.get("uuid") or data.get("uuid") or data.get("id") or ""), "name": about.get("name") or data.get("name"),
             "language": language,
             "nodes": nodes, "localization": localization, "spec_version": "13",
             "expire_after_minutes": about.get("expires"),
         }  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
+        why = f"lacks {error}" if isinstance(error, KeyError) else "has another form than is known"
         raise UnreadableExport(
-            f"{where}: this flow of an old version lacks {error} (save it in RapidPro and export it again)"
+            f"{where}: this flow of an old version {why} (save it in RapidPro and export it again)"
         ) from error
 
 
@@ -293,7 +295,7 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
         case "lang":
             yield {"type": "set_contact_language", "uuid": uuid, "language": action.get("lang")}
         case "flow":
-            yield {"type": "enter_flow", "uuid": uuid, "flow": action["flow"], "terminal": True}
+            yield {"type": "enter_flow", "uuid": uuid, "flow": _old_flow(action), "terminal": True}
         case "email":
             text = {key: old_template(str(action.get(key, ""))) for key in ("subject", "msg")}
             addresses = action.get("emails") or []
@@ -307,14 +309,29 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
         case "send":
             yield {"type": "send_broadcast", "uuid": uuid, "text": said(action.get("msg"), uuid, "text")}
         case "trigger-flow":
-            yield {"type": "start_session", "uuid": uuid, "flow": action["flow"]}
+            yield {"type": "start_session", "uuid": uuid, "flow": _old_flow(action)}
         case _:
             yield {"type": str(kind), "uuid": uuid}
 
 
+def _old_flow(reference: Data) -> Data:
+    """The flow that an action names; the oldest ones name it by a number."""
+    found: Data = reference.get("flow") or {"uuid": str(reference["id"]), "name": reference.get("name")}
+    return found
+
+
+def _old_kind(node: Data) -> str:
+    """The kind of a rule set. Up to version 4 its operand says whether it waits."""
+    if not node.get("ruleset_type") and node.get("webhook"):
+        raise KeyError("ruleset_type")
+    waits = "@step" in (node.get("operand") or "@step")
+    return node.get("ruleset_type") or ("wait_message" if waits else "expression")
+
+
 def _old_rules(node: Data, said: Any) -> Data:
     """A rule set as a node: what it does before it decides, and its rules as cases and categories."""
-    kind, name, config = node.get("ruleset_type", ""), node.get("label") or "", node.get("config") or {}
+    kind, name, config = _old_kind(node), node.get("label") or "", node.get("config") or {}
+    config = {"webhook": node.get("webhook"), "webhook_action": node.get("webhook_action"), **config}
     actions: list[Data] = []
     operand = old_template(node.get("operand") or "@input.text")
     wait: dict[str, Any] | None = {"type": "msg"} if kind.startswith("wait_") else None
@@ -330,11 +347,13 @@ def _old_rules(node: Data, said: Any) -> Data:
         case "airtime":
             actions.append({"type": "transfer_airtime", "amounts": {}, "result_name": name})
         case "subflow":
-            actions.append({"type": "enter_flow", "flow": config["flow"]})
+            actions.append({"type": "enter_flow", "flow": _old_flow(config)})
             operand = "@child.status"
         case "group":
             operand = "@contact.groups"
-    has_result = kind in ("webhook", "resthook", "airtime")  # its action has one already
+    tests = {rule["test"]["type"] for rule in node.get("rules") or ()}
+    tests_value = kind == "webhook" and not tests <= {"true", "webhook_status"}  # up to version 9
+    has_result = kind in ("webhook", "resthook", "airtime") and not tests_value  # its action has one already
     operand = f"@results.{result_key(name)}.category" if has_result else operand
     cases: list[Data] = []
     categories: dict[str, str] = {}

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bot.cli.importing.imported import ImportedBot, name_of, written_out
+from bot.cli.importing.imported import ImportedBot, name_of, unsendable, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import (
     END,
@@ -213,8 +213,13 @@ class _CalmTexts:
         return _filled(variation.text, variation.places, shown)
 
     def image(self, response: str) -> str:
-        """The picture of a response."""
-        return next((each.image for each in self.whole.assistant.responses.get(response, ()) if each.image), "")
+        """The picture of a response, if the gateway takes it."""
+        listed = self.whole.assistant.responses.get(response, ())
+        image = next((each.image for each in listed if each.image), "")
+        if image and (why := unsendable("image", image)):
+            self.lost.append(why)
+            return ""
+        return image
 
     def choices(self, step: RasaStep, response: str, is_silent: bool) -> dict[str, Any]:
         """The choices of a question, by the buttons of its response."""

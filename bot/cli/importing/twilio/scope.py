@@ -30,6 +30,8 @@ class StudioScope:
         self.declared: dict[str, dict[str, Any]] = {}
         self.used = {path for widget in self.reached for text in texts_of(widget) for path in paths_in(text)}
         self.constants = self._constants()
+        self._sent = {name for path in self.used if (name := _parameter_in(path))}
+        """The names of values that programs send: they stay as they are."""
         bot.flows[self.flow] = {}
 
     def _reachable(self) -> list[StudioWidget]:
@@ -143,7 +145,8 @@ class StudioScope:
 
     def _variable(self, key: tuple[str, ...], kind: str, title: str) -> str:
         if key not in self.variables:
-            name = name_of(title, {*self.declared, *_NOT_VARIABLES}, "value")
+            others = () if key[0] == "data" else self._sent
+            name = name_of(title, {*self.declared, *others, *_NOT_VARIABLES}, "value")
             self.variables[key] = name
             self.declared[name] = {"type": kind}
         return self.variables[key]
@@ -155,6 +158,14 @@ class StudioScope:
     def first(self, field: str) -> str:
         """The variable of the first message's text (`Body`) or file (`MediaUrl0`)."""
         return self._variable(("first", field), "text", "first message" if field == "Body" else "first file")
+
+
+def _parameter_in(path: tuple[str | int, ...]) -> str | None:
+    """The name of the value that a program sends, if a text reads one."""
+    match path:
+        case ("flow", "data", str(name), *_) | ("trigger", "request" | "parent", "parameters", str(name), *_):
+            return name
+    return None
 
 
 class TechnicalId(LiquidError):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bot.cli.importing.imported import ImportedBot, name_of
+from bot.cli.importing.imported import ImportedBot, name_of, unsendable
 from bot.cli.importing.twilio.expressions import (
     LiquidError,
     LiquidOutput,
@@ -350,6 +350,9 @@ class _WidgetTranslation:
         kind = media_kind(media)
         if not kind:
             self.notes.append("the file is sent as an image: its address does not say what it is")
+        if "{" not in media and (why := unsendable(kind or "image", media)):
+            self.lost.append(why)
+            return {}
         return {kind or "image": self.texts.text(media)}
 
     def _address(self) -> str:

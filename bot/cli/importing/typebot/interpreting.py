@@ -89,6 +89,7 @@ class TypebotSession:
     pause: float = 0.0
     now: datetime = BEGIN
     _next: TypebotBlock | None = None
+    _address: SourceMessage | None = None  # the last message, if it is no text but an address
     _below: list[tuple[TypebotExport, TypebotBlock | None]] = field(default_factory=list)
     round: int = 0
     """The number of the conversation: it decides A/B tests, and what models answer."""
@@ -263,6 +264,7 @@ class TypebotSession:
                 text, media = ("", f"document {url}") if is_document else (url, "")
         if text.strip() or media:
             self.said.append(SourceMessage(text, media=(media,) if media else (), place=block.place))
+            self._address = None if block.type == "text" else self.said[-1]
 
     def _draw(self, percent: float) -> bool:
         """Draw a half of an A/B test: they take turns."""
@@ -324,6 +326,7 @@ class TypebotSession:
             return
         items = self.items(block)
         last = self.said[-1] if self.said and self.said[-1].text and not self.said[-1].media else None
+        last = None if last is self._address else last
         if block.is_many and block.type == "choice input":
             lines = "\n".join(f"{number}. {item.content}" for number, item in enumerate(items, 1))
             self._below_text(last, block, f"{last.text}\n\n{lines}" if last else lines)

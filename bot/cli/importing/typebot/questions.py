@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.cli.importing.imported import Fate
+from bot.cli.importing.imported import Fate, unsendable
 from bot.cli.importing.typebot.context import LONGEST, Step, TypebotContext
 from bot.cli.importing.typebot.expressions import LIST, NUMBER, TEXT, OurExpression, quoted
 from bot.cli.importing.typebot.interpreting import INVALID, NO_TEXT, RETRIES, date_format
@@ -61,6 +61,9 @@ class TypebotQuestions:
         lines = [f"*{item.content}*" if item.data.get("title") else "", str(item.data.get("description") or "")]
         words = self._texts.template("\n\n".join(line for line in lines if line))
         picture = self._texts.template(str(item.picture))
+        if not PLACEHOLDER.search(str(item.picture)) and (why := unsendable("image", picture)):
+            self._mark(block, name, why, fate=Fate.LOST)
+            return {"say": words, "then": following} if words else {"branch": [{"else": following}]}
         return {"say": words or None, "image": picture, "errors": {"else": following}, "then": following}
 
     def _save(self, block: TypebotBlock, name: str, step: Step) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bot.cli.importing.imported import Fate, ImportedBot, ImportedNode, name_of
+from bot.cli.importing.imported import Fate, ImportedBot, ImportedNode, name_of, unsendable
 from bot.cli.importing.typebot.context import LONGEST, Step, TypebotContext
 from bot.cli.importing.typebot.expressions import quoted
 from bot.cli.importing.typebot.interpreting import DOCUMENTS, HTTP_BLOCKS, NO_TEXT, is_completion, saved_names
@@ -186,6 +186,10 @@ class TypebotTranslator:
             return False
         if block.type == "image" and not PLACEHOLDER.match(url) and not is_shown_image(url):
             why = "WhatsApp shows no GIF and no SVG, so Typebot leaves it out there, too: send it as a video or a PNG"
+            self._mark(block, "", why, fate=Fate.LOST)
+            return False
+        is_file = block.type in ("image", "audio") or (block.type == "video" and not video_text(url))
+        if is_file and not PLACEHOLDER.search(url) and (why := unsendable(block.type, url)):
             self._mark(block, "", why, fate=Fate.LOST)
             return False
         return True

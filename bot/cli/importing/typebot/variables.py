@@ -39,7 +39,7 @@ class TypebotVariables:
         titles = dict.fromkeys(name for export in exports for name in export.variables.values())
         self._names: dict[str, str] = {}
         for title in titles:
-            self._names[title] = name_of(title, self._names.values(), "value")
+            self._names[title] = name_of(title, {*self._names.values(), "answer", "status"}, "value")
         self.kinds: dict[str, str] = dict.fromkeys(titles, TEXT)
         self.declared: dict[str, dict[str, Any]] = {}
         for _ in range(3):

@@ -30,6 +30,28 @@ def test_an_old_expression_becomes_one_of_today(old: str, new: str) -> None:
     assert old_template(old) == new
 
 
+def test_the_oldest_flows_name_others_by_numbers_and_wait_where_the_operand_says_so() -> None:
+    rule = {"uuid": "r", "category": "All", "test": {"type": "true"}}
+    ask = {"uuid": "a", "label": "Answer", "operand": "@step.value", "rules": [rule]}
+    split = {"uuid": "b", "label": "Group", "operand": "@contact.age", "rules": [rule]}
+    go = {"uuid": "c", "actions": [{"type": "flow", "id": 7, "name": "Other"}]}
+    old = {"id": 6, "name": "Main", "definition": {"rule_sets": [ask, split], "action_sets": [go]}}
+    flow = read_files(files({"flows": [old]})).flows["6"]
+    assert flow.name == "Main" and flow.nodes["c"].actions[0]["flow"] == {"uuid": "7", "name": "Other"}
+    assert [uuid for uuid, node in flow.nodes.items() if node.waits] == ["a"]
+
+
+def test_a_webhook_of_version_9_tests_what_it_has_answered() -> None:
+    rule = {"uuid": "r", "category": "Red", "test": {"type": "contains", "test": "red"}}
+    hook = {"uuid": "a", "ruleset_type": "webhook", "webhook": "https://x.example", "webhook_action": "GET",
+            "label": "Hook", "operand": "@extra.color", "rules": [rule], "config": {}}  # fmt: skip
+    flow = read_files(files({"flows": [{"metadata": {"uuid": "f"}, "rule_sets": [hook], "action_sets": []}]})).flows[
+        "f"
+    ]
+    node = flow.nodes["a"]
+    assert node.actions[0]["url"] == "https://x.example" and node.router["operand"] == "@legacy_extra.color"
+
+
 def test_an_old_flow_is_read_as_nodes() -> None:
     rules = [
         {"uuid": "r1", "category": {"eng": "Tea"}, "destination": "a2", "test": {"type": "contains_any", "test": {"eng": "tea"}}},

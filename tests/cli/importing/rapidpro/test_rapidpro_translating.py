@@ -63,6 +63,29 @@ def test_an_image_with_quick_replies_is_shown_before_its_question(tmp_path: Path
     assert alike(imported(flow), tmp_path) == (3, 1)
 
 
+def test_a_quick_reply_that_is_too_long_is_cut_and_answers_in_full(tmp_path: Path) -> None:
+    flow, end = ExportedFlow("Main"), new_id()
+    title = "Give me something else to do."
+    wait = router(("has_only_phrase", [title], "Else"), to={"Else": end, "Other": end}, result_name="Wish")
+    flow.node(says("What now?", title, "Nothing"), router=wait)
+    flow.node(says("@results.wish, @results.wish.category"), uuid=end)
+    bot = imported(flow)
+    assert steps_of(bot)["what_now"]["options"] == ["Give me something else…", "Nothing"]
+    assert alike(bot, tmp_path) == (6, 2)
+
+
+def test_a_file_is_left_out_where_it_has_no_address_and_the_text_stays() -> None:
+    flow = ExportedFlow("Main")
+    flow.node(says("Look!", attachments=['image:@(fields.path & "a.jpg")']))
+    flow.node(says("Here.", attachments=["image:picture", "image:https://files.example/a.webp"]))
+    bot = imported(flow)
+    image, text, here = steps_of(bot).values()
+    assert image["errors"] == {"else": "look_2"} and text["say"] == "Look!" and here["say"] == "Here."
+    fates = {node.fate: node.note for node in bot.nodes}
+    assert fates[Fate.NEARLY] == "the image is left out where its address is not complete"
+    assert '"picture" is no address' in fates[Fate.LOST] and "no .webp" in fates[Fate.LOST]
+
+
 def test_values_results_and_groups(tmp_path: Path) -> None:
     flow = ExportedFlow("Main")
     flow.node(

@@ -252,6 +252,23 @@ def test_buttons_in_a_list_and_what_a_question_saves(tmp_path: Path) -> None:
     assert step["options"]["A"] == {"value": "A", "set": {"size": 7}} and step["accepts"] == "text"
 
 
+def test_a_title_that_is_too_long_is_cut_and_chosen_in_full_as_well(tmp_path: Path) -> None:
+    title = "I suspect fraud on my account"
+    buttons = (
+        f'{{title: "{title}", payload: "/SetSlots(name=fraud)"}}, {{title: Other, payload: "/SetSlots(name=other)"}}'
+    )
+    bot = imported(tmp_path, SMALL.replace('text: "Your name?"', f'text: "Your name?", buttons: [{buttons}]'))
+    assert proved(tmp_path, bot).differences == ()
+    choices = bot.flows["greet"]["steps"]["name"]["options"]
+    assert choices["I suspect fraud on my a…"] == {"value": "fraud", "words": [title]}
+
+
+def test_a_failure_in_a_flow_that_is_called_ends_the_flow(tmp_path: Path) -> None:
+    more = SMALL.replace("responses:", "  sub: {description: s, steps: [{action: action_x}]}\nresponses:")
+    bot = imported(tmp_path, more.replace("{action: utter_hello}", "{call: sub}, {action: utter_hello}"))
+    assert proved(tmp_path, bot).differences == ()
+
+
 def test_texts_and_keys_that_differ_are_named(tmp_path: Path) -> None:
     more = SMALL.replace("{action: utter_hello}", "{action: utter_hello, odd: 1}").replace(
         '[{text: "Hello {name}."}]',

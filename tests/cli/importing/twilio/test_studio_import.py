@@ -184,6 +184,22 @@ def test_a_subflow_runs_with_its_parameters(tmp_path: Path) -> None:
     assert "sub" in fates(imported(tmp_path, flow(run, say("bye", "Bye."))), Fate.LOST)
 
 
+def test_a_value_that_a_program_sends_keeps_its_name(tmp_path: Path) -> None:
+    named = [{"key": "name", "value": "Ann"}]
+    hello = say("hello", "{{flow.variables.name}} is {{flow.data.name}}.")
+    bot = imported(
+        tmp_path,
+        flow(widget("start", "set-variables", {"next": "hello"}, variables=named), hello, incomingRequest="start"),
+    )
+    assert proved(tmp_path, bot).differences == ()
+    assert "sent_as" not in bot.flows["shop_1"]["vars"]["name"]
+
+
+def test_a_file_that_the_gateway_does_not_take_is_lost(tmp_path: Path) -> None:
+    bot = imported(tmp_path, flow(say("look", "Look!", media_url="https://files.example/a.webp")))
+    assert "no .webp" in fates(bot, Fate.LOST)["look"] and bot.flows["shop_1"]["steps"]["look"]["say"] == "Look!"
+
+
 def test_people_take_over_and_other_numbers_get_nothing(tmp_path: Path) -> None:
     flex = widget("flex", "send-to-flex", {"callComplete": None}, workflow="WW1", attributes='{"name": "Ann"}')
     bot = imported(tmp_path, flow(say("other", "To others.", "flex", to="+6281234567891"), flex))

@@ -85,6 +85,28 @@ def test_what_acts_on_a_web_page_alone_is_left_out(tmp_path: Path) -> None:
     assert (proof.conversations, proof.alike) == (1, 1)
 
 
+def test_a_picture_that_the_gateway_does_not_take_is_lost(tmp_path: Path) -> None:
+    url = "https://shop.example/a.webp"
+    pictures = block("picture choice input", items=[{"pictureSrc": url, "title": "Tea"}])
+    bot, _ = proved(tmp_path, export(("Hello", [block("image", content={"url": url}), text("Hi!"), pictures])))
+    lost = [node.note for node in bot.nodes if node.fate is Fate.LOST]
+    assert len(lost) == 2 and all("the gateway takes no .webp" in note for note in lost)
+
+
+def test_variables_are_not_called_as_what_a_request_gives(tmp_path: Path) -> None:
+    request = block("Webhook", webhook={"url": "https://shop.example/x", "method": "GET"}, responseVariableMapping=[
+        {"variableId": "v status", "bodyPath": "data.state"}
+    ])  # fmt: skip
+    _, proof = proved(tmp_path, export(("Hello", [request, text("{{status}}")]), variables="status"))
+    assert proof.differences == ()
+
+
+def test_buttons_stand_below_a_text_and_not_below_an_address(tmp_path: Path) -> None:
+    page = block("embed", content={"url": "https://shop.example/page"})
+    _, proof = proved(tmp_path, export(("Hello", [page, buttons("Yes")])))
+    assert proof.differences == ()
+
+
 def test_a_linked_bot_that_is_missing_is_named(tmp_path: Path) -> None:
     bot = imported(export(("Hello", [block("Typebot link", typebotId="other")])))
     assert "the linked bot is not in the export: import its file as well" in bot.nodes[0].note
