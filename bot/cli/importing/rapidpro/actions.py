@@ -7,6 +7,7 @@ from bot.cli.importing.rapidpro.expressions import quoted
 from bot.cli.importing.rapidpro.message_actions import LATE, WINDOW, add_message
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.reading import Data, RapidProNode, language_of, result_key
+from bot.cli.importing.rapidpro.scopes import result_names
 from bot.cli.importing.rapidpro.service_actions import add_lost, call_resthook, call_webhook, open_ticket
 
 _INPUT = ("input", "text")
@@ -178,6 +179,7 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     its = theirs.get(_INPUT)
     if mine is not None and its is not None:
         given[its], taken[mine] = f"{{{{ {mine} }}}}", its
+    its_results = {result_key(each) for each in result_names(child.flow)} if child is not None else set()
     for key in sorted(each for each in texts.scope.read if each[0] == "child"):
         name = texts.scope.written(key)[0]
         match key[1:]:
@@ -185,6 +187,8 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
                 done[name] = "completed"
             case ("flow", "name"):
                 done[name] = str(reference.get("name"))
+            case ("results", result, *_) if child is not None and result_key(result) not in its_results:
+                done[name] = ""
             case ("results", result, *parts) if child is not None:
                 part = parts[0] if parts else "value"
                 child.read.add(("results", result_key(result), part))

@@ -402,18 +402,26 @@ OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@resu
 _OLD_PATH = lazy_pattern(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
 
 
+_OLD_FILTERS = {"lower_case": "lower", "upper_case": "upper", "title_case": "title", "read_digits": "read_chars"}
+_OLD_BARE = lazy_pattern(
+    rf"(?<!@)@((?:flow|contact|step|extra|channel|date|parent|child)(?:\.\w+)*)((?:\|(?:{'|'.join(_OLD_FILTERS)}))*)"
+)
+
+
 def old_template(text: str) -> str:
     """Return a text of an old flow with the expressions of today: `@flow.age` is `@results.age`."""
 
     def path(names: str) -> str:
         return _OLD_PATH.sub(lambda found: _new_path(found[1], found[2].strip(".")), names)
 
+    def bare(found: re.Match[str]) -> str:
+        written = _bare(path, found[1])
+        for name in found[2].split("|")[1:]:
+            written = f"{_OLD_FILTERS[name]}({written})"
+        return f"@({written})" if found[2] else f"@{written}"
+
     text = re.sub(r"@\(((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*)\)", lambda found: f"@({path(found[1])})", text)
-    return re.sub(
-        r"(?<!@)@((?:flow|contact|step|extra|channel|date|parent|child)(?:\.\w+)*)",
-        lambda found: f"@{_bare(path, found[1])}",
-        text,
-    )
+    return _OLD_BARE.sub(bare, text)
 
 
 def _bare(path: Any, names: str) -> str:

@@ -18,6 +18,7 @@ def files(data: Any) -> list[ExportFile]:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("@flow.name|lower_case|title_case!", "@(title(lower(results.name)))!"),
         ("@flow.age and @flow.age.category", "@results.age and @results.age.category"),
         ("@contact.name @contact @contact.district", "@contact.name @contact @fields.district"),
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
@@ -49,7 +50,7 @@ def test_a_webhook_of_version_9_tests_what_it_has_answered() -> None:
         "f"
     ]
     node = flow.nodes["a"]
-    assert node.actions[0]["url"] == "https://x.example" and node.router["operand"] == "@legacy_extra.color"
+    assert node.actions[0]["url"] == "https://x.example" and (node.router or {})["operand"] == "@legacy_extra.color"
 
 
 def test_an_old_flow_is_read_as_nodes() -> None:

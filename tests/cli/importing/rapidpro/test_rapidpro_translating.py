@@ -117,6 +117,13 @@ def test_a_flow_enters_others_and_takes_their_results(tmp_path: Path) -> None:
     assert same >= 4
 
 
+def test_a_result_that_the_child_does_not_have_is_empty(tmp_path: Path) -> None:
+    main, child = ExportedFlow("Main"), ExportedFlow("Child")
+    child.node(says("Hello"))
+    main.node({"type": "enter_flow", "flow": child.reference}, says("Child said @child.results.colour.category."))
+    alike(imported(child, main), tmp_path)
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_webhook_and_what_is_taken_of_its_answer(method: str, tmp_path: Path) -> None:
     flow = ExportedFlow("Main")
