@@ -1,5 +1,6 @@
 """The texts of an imported flow, in the words of the new bot, and the names that all flows share."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
@@ -38,7 +39,8 @@ class BotNames:
         for uuid, flow in export.flows.items():
             self.flows[uuid] = name_of(flow.name, self.flows.values(), "flow")
         flows = list(export.flows.values())
-        codes = [flows[0].language, *(code for flow in flows for code in (flow.language, *flow.localization))]
+        ((usual, _),) = Counter(flow.language for flow in flows).most_common(1)
+        codes = [usual, *(code for flow in flows for code in (flow.language, *flow.localization))]
         self.languages = list(dict.fromkeys(map(language_of, codes)))
         self.missing: dict[str, str] = {}
         self.handlers: dict[str, str] = {}  # the functions that are still to be written, by the JSON of their actions
@@ -163,8 +165,8 @@ class FlowTexts:
         return ((each, str(text)) for each, text in self._localized(uuid, key, place) if each != own)
 
     def base(self, uuid: str, key: str, default: Any, place: int = 0) -> Any:
-        """Return a text in the flow's own language; Glific has it among the translations, too."""
-        own = language_of(self.flow.language)
+        """Return a text in the flow's own language; Glific alone has it among the translations."""
+        own = language_of(self.flow.language) if self.flow.is_glific else None
         return next((text for each, text in self._localized(uuid, key, place) if each == own), default)
 
     def _localized(self, uuid: str, key: str, place: int) -> Iterator[tuple[str, Any]]:

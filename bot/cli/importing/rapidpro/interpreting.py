@@ -105,6 +105,8 @@ class SessionTexts:
         """Texts in the contact's language, where the flow has them."""
         flow = self._session.runs[-1].flow
         wanted = language_of(self._session.contact.language or flow.language)
+        if wanted == language_of(flow.language) and not flow.is_glific:
+            return default
         for code, translated in flow.localization.items():
             texts = [text for text in (translated.get(uuid) or {}).get(key) or () if text is not None]
             if language_of(code) == wanted and len(texts) >= len(default) and any(texts):
@@ -418,7 +420,8 @@ class FlowInterpreter:
             self.said.append(SourceMessage(f"template {name}", place=place))
             return
         replies = self.texts.localized(uuid, "quick_replies", list(message.choices))
-        media = tuple(" ".join(file_of(self.texts.text(each))) for each in message.media)
+        files = self.texts.localized(uuid, "attachments", list(message.media))
+        media = tuple(" ".join(file_of(self.texts.text(each))) for each in files)
         titles = [self.texts.text(each) for each in replies]
         shown = shortened(titles, ROW_TITLE)
         self._tapped = dict(zip(shown, titles, strict=True))

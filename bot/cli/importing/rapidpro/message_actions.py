@@ -36,7 +36,7 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         texts.nearly(node, "the message is sent to the contact's one number")
     uuid = str(action.get("uuid", ""))
     text = texts.base(uuid, "text", message.text)
-    media = [*_media(steps, message)]
+    media = [*_media(steps, message, uuid)]
     asked = replace(message, text=text)
     texts.can_fail = False
     if asks is not None and (text or not message.choices):
@@ -60,19 +60,24 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         steps.add({"branch": [{"else": NEXT}]})
 
 
-def _media(steps: NodeSteps, message: RapidProMessage) -> Iterator[tuple[str, str]]:
+def _media(steps: NodeSteps, message: RapidProMessage, uuid: str) -> Iterator[tuple[str, str]]:
     """The files that the gateway takes, as their kinds and addresses."""
-    for kind, url in map(file_of, message.media):
+    for place, (kind, url) in enumerate(map(file_of, message.media)):
+        local = {code: file_of(other)[1] for code, other in steps.texts.translated(uuid, "attachments", place)}
         why = "" if "@" in url else unsendable(kind, url)
         if why:
             steps.texts.lost(steps.node, why)
-        else:
+        elif set(local.values()) <= {url}:
             yield kind, steps.texts.text(steps.node, url)
+        else:
+            urls = {code: steps.texts.value(steps.node, other) for code, other in local.items()}
+            choice = " else ".join(f'{other} if language == "{code}"' for code, other in urls.items())
+            yield kind, f"{{{{ {choice} else {steps.texts.value(steps.node, url)} }}}}"
 
 
 def _may_fail(url: str) -> bool:
     """True for an address whose host is a value, which may be empty."""
-    return not url.startswith(("http://", "https://"))
+    return not url.startswith(("http://", "https://", '{{ "http'))
 
 
 def _files(steps: NodeSteps, media: Sequence[tuple[str, str]]) -> None:

@@ -62,8 +62,13 @@ class NodeSteps:
                 note = f"a circle without a wait: at most {_MOST_ROUNDS} rounds here, {_MOST_ROUNDS} steps there"
                 self.texts.nearly(self.node, note)
             made[each.name] = step
+            main = self.texts.names.languages[0]
             for language, texts in each.texts.items():
-                self.texts.locale.setdefault(language, {})[each.name] = texts
+                if language != main:
+                    self.texts.locale.setdefault(language, {})[each.name] = texts
+                    continue
+                why = f"the bot is written in {main}, this flow is not: write {main} here, and its own language in a locale"
+                self.texts.lost(self.node, why)
         return made
 
 

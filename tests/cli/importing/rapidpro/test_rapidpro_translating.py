@@ -170,6 +170,25 @@ def test_translations_are_those_of_the_contacts_language(tmp_path: Path) -> None
     assert alike(bot, tmp_path)[1] == 3
 
 
+def test_the_language_of_most_flows_is_that_of_the_bot(tmp_path: Path) -> None:
+    flows = [ExportedFlow(name, language=code) for name, code in (("A", "spa"), ("B", "eng"), ("C", "eng"))]
+    for flow in flows:
+        flow.node({**says("Hello"), "uuid": "m 1"})
+        flow.data["localization"] = {"eng": {"m 1": {"text": ["Hi"]}}, "spa": {"m 1": {"text": ["Hola"]}}}
+    bot = imported(*flows)
+    assert proved(bot, tmp_path).unexplained == 0 and steps_of(bot, "a")["hello"]["say"] == "Hello"
+    assert bot.settings["languages"] == ["en", "es"] and [*bot.locales] == ["es"]
+    assert [node.flow for node in bot.nodes if node.fate is Fate.LOST] == ["a"]
+
+
+def test_a_file_of_a_translation_is_sent_to_contacts_of_its_language(tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    files = [f"image:https://files.example/{name}.jpg" for name in ("hello", "hola")]
+    flow.node({**says("Hello", attachments=files[:1]), "uuid": "m 1"})
+    flow.data["localization"] = {"spa": {"m 1": {"text": ["Hola"], "attachments": files[1:]}}}
+    assert alike(imported(flow), tmp_path) == (4, 2)
+
+
 def test_a_wait_that_passes_and_a_time_out(tmp_path: Path) -> None:
     flow, late = ExportedFlow("Main"), new_id()
     flow.node(
