@@ -11,7 +11,9 @@ from tests.cli.terminal import call
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("bot.json", '{"a": }', "bot.json:1:7: this is no JSON"),
+        ("bot.json", '{"a": }', "bot.json:1:7: this is no JSON: Expecting value (export it again)"),
+        ("bot.json", "[1, 2]", "name the files that Typebot, RapidPro, Twilio Studio, Rasa export with their flows"),
+        ("bot.json", '{"nodes": [{"id": "1", "type": "start"}]}', "this is no export that is recognised"),
         ("bot.yml", "a: [", "bot.yml:1:5: this is no YAML"),
         ("bot.yml", "a: &x [*x]\nb: *y", "bot.yml:2:4: this is no YAML"),
         ("bot.json", "[" * 100_000, "bot.json cannot be read: it is damaged, or nested too deeply"),

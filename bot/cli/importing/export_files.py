@@ -47,7 +47,7 @@ def import_export(files: Sequence[ExportFile], system: str | None = None) -> Imp
         return bot
     if system is None:
         names = ", ".join(str(file.path) for file in files[:3])
-        fix = f"name the system: bot import {'|'.join(SYSTEMS)} EXPORT... DIR"
+        fix = f"name the files that {', '.join(SYSTEMS.values())} export with their flows"
         raise UnreadableExport(f"{names}: this is no export that is recognised ({fix})")
     fix = "export the bot again" if found is None else f"it looks like one of {SYSTEMS[found]}: bot import {found}"
     raise UnreadableExport(f"{files[0].path} is no export of {SYSTEMS[system]} ({fix})")
@@ -71,18 +71,22 @@ def _read(file: Path) -> Any:
     except OSError as error:
         raise UnreadableExport(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UnreadableExport(f"{file} is no text in UTF-8: export it again") from error
+        raise UnreadableExport(f"{file} is no text in UTF-8 (save it as UTF-8, or export it again)") from error
     read: Callable[[str], Any] = _yaml if file.suffix in _YAML else json.loads
     try:
         return read(text)
     except json.JSONDecodeError as error:
-        raise UnreadableExport(f"{file}:{error.lineno}:{error.colno}: this is no JSON ({error.msg})") from error
+        raise UnreadableExport(
+            f"{file}:{error.lineno}:{error.colno}: this is no JSON: {error.msg} (export it again)"
+        ) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = "" if mark is None else f":{mark.line + 1}:{mark.column + 1}"
-        raise UnreadableExport(f"{file}{place}: this is no YAML ({error.problem})") from error
+        raise UnreadableExport(f"{file}{place}: this is no YAML: {error.problem} (correct it)") from error
     except (RecursionError, ValueError, yaml.YAMLError) as error:
-        raise UnreadableExport(f"{file} cannot be read: it is damaged, or nested too deeply") from error
+        raise UnreadableExport(
+            f"{file} cannot be read: it is damaged, or nested too deeply (export it again)"
+        ) from error
 
 
 def _yaml(text: str) -> Any:

@@ -93,7 +93,11 @@ def is_flow(data: Any) -> bool:
         return False
     if isinstance(data.get("definition"), Mapping):
         return is_flow(data["definition"])
-    return isinstance(data.get("nodes"), list) or isinstance(data.get("action_sets"), list)
+    nodes = data.get("nodes")
+    is_of_others = (
+        isinstance(nodes, list) and nodes and all(isinstance(each, Mapping) and "id" in each for each in nodes)
+    )
+    return (isinstance(nodes, list) and not is_of_others) or isinstance(data.get("action_sets"), list)
 
 
 def has_flows(data: Any) -> bool:

@@ -11,12 +11,12 @@ from bot.cli.importing.twilio.translating import StudioTranslation
 
 def recognises(files: Sequence[ExportFile]) -> bool:
     """True if one of these files is the definition of a Studio flow."""
-    return any(is_flow(file.data) for file in files)
+    return any(is_flow(each.data) for each in _definitions(files))
 
 
 def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     """A bot with a flow for each definition. Raises `UnreadableExport`."""
-    flows = [read_flow(file.path, file.data) for file in files if is_flow(file.data)]
+    flows = [read_flow(each.path, each.data) for each in _definitions(files) if is_flow(each.data)]
     bot = ImportedBot("Twilio Studio", flows[0].title, {"small_talk": []})
     translations = [StudioTranslation(flow, bot) for flow in flows]
     by_sid = {each.scope.source.sid or each.scope.source.title: each.scope for each in translations}
@@ -26,6 +26,13 @@ def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     stubs = {place: name for each in translations for place, name in each.stubs.items()}
     bot.conversations += [said for each in translations for said in _conversations(bot, each, sources, stubs)]
     return bot
+
+
+def _definitions(files: Sequence[ExportFile]) -> Iterator[ExportFile]:
+    """The parts of files: Twilio's command line writes a list of flows."""
+    for file in files:
+        listed = file.data if isinstance(file.data, list) else [file.data]
+        yield from (ExportFile(file.path, each) for each in listed)
 
 
 def _conversations(

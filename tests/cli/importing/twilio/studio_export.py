@@ -57,7 +57,7 @@ def flow(*widgets: Widget, **entries: str) -> dict[str, Any]:
     return {"states": [trigger, *widgets], "initial_state": "Trigger", "flags": {"allow_concurrent_calls": True}}
 
 
-def imported(folder: Path, *definitions: Mapping[str, Any]) -> ImportedBot:
+def imported(folder: Path, *definitions: Mapping[str, Any] | list[Any]) -> ImportedBot:
     """The bot that definitions become."""
     files = [folder / f"shop_{number}.json" for number in range(1, len(definitions) + 1)]
     for file, definition in zip(files, definitions, strict=True):

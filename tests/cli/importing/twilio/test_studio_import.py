@@ -195,6 +195,11 @@ def test_a_value_that_a_program_sends_keeps_its_name(tmp_path: Path) -> None:
     assert "sent_as" not in bot.flows["shop_1"]["vars"]["name"]
 
 
+def test_the_list_that_twilios_command_line_writes_is_read(tmp_path: Path) -> None:
+    listed = [{"sid": "FW1", "friendly_name": "Shop", "definition": flow(say("hello", "Hello."))}]
+    assert [*imported(tmp_path, listed).flows] == ["shop"]
+
+
 def test_a_file_that_the_gateway_does_not_take_is_lost(tmp_path: Path) -> None:
     bot = imported(tmp_path, flow(say("look", "Look!", media_url="https://files.example/a.webp")))
     assert "no .webp" in fates(bot, Fate.LOST)["look"] and bot.flows["shop_1"]["steps"]["look"]["say"] == "Look!"
