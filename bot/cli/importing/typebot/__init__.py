@@ -1,4 +1,4 @@
-"""The importer of Typebot's exports, version 6."""
+"""The importer of exports from Typebot, of versions 3 to 6."""
 
 from collections.abc import Sequence
 
