@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browsing import violations
 from tests.pages.console.conftest import Live
 from tests.pages.playground.conftest import SETTINGS as OF_ALL
 
@@ -52,7 +51,6 @@ def test_an_agent_sees_the_call_and_refuses_it_with_a_note(asking: Live, caplog:
     expect(page.locator("#inbox tbody tr")).to_contain_text("asks: Cancel an order.")
     page.get_by_role("link", name=f"Decide on {ANN}").click()
     expect(page.locator("#person blockquote")).to_have_text(ASKED, use_inner_text=True)
-    assert violations(page) == []
     page.get_by_label("Note for the bot").fill("It has left.")
     page.get_by_role("button", name="No", exact=True).click()
     expect(page.locator("#conversation")).to_contain_text('a colleague refused (abel): "It has left."')

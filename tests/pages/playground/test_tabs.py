@@ -6,10 +6,10 @@ from tests.browsing import Tabs
 from tests.pages.playground.conftest import Shown
 
 
-def test_eight_tabs_work_and_one_that_was_hidden_has_missed_nothing(shown: Shown) -> None:
+def test_seven_tabs_work_and_one_that_was_hidden_has_missed_nothing(shown: Shown) -> None:
     tabs = Tabs(shown.page.context)
     shown.page.close()
-    for number in range(8):
+    for number in range(7):
         tab = tabs.open(shown.server.url)
         expect(tab.locator("#drawing svg")).to_be_attached()
         tab.fill("#text", f"picture {number}")
@@ -18,11 +18,11 @@ def test_eight_tabs_work_and_one_that_was_hidden_has_missed_nothing(shown: Shown
     first = tabs.all[0]
     expect(first.locator(".bubble.mine")).to_have_count(1)
     tabs.show(first)
-    expect(first.locator(".bubble.mine")).to_have_count(8)
+    expect(first.locator(".bubble.mine")).to_have_count(7)
     first.fill("#text", "and this")
     first.press("#text", "Enter")
     expect(first.locator(".bubble.mine", has_text="and this")).to_be_visible()
-    expect(tabs.all[-1].locator(".bubble.mine")).to_have_count(8)
+    expect(tabs.all[-1].locator(".bubble.mine")).to_have_count(7)
 
 
 def test_what_the_page_has_said_stays_when_its_tab_is_hidden_and_shown_again(shown: Shown) -> None:
@@ -41,7 +41,7 @@ def test_what_the_page_has_said_stays_when_its_tab_is_hidden_and_shown_again(sho
 
 
 def test_of_more_windows_than_a_browser_has_connections_the_oldest_says_that_it_waits(shown: Shown) -> None:
-    pages = [shown.page, *(shown.page.context.new_page() for _ in range(7))]  # all are seen
+    pages = [shown.page, *(shown.page.context.new_page() for _ in range(6))]  # all are seen
     for page in pages[1:]:
         page.goto(shown.server.url)
         expect(page.locator("#drawing svg")).to_be_attached()

@@ -45,11 +45,9 @@ def address(chat: Simulation) -> str:
     return chat.running.url + urlsplit(link(chat)).path
 
 
-@LOOKS
-def test_a_form_is_corrected_and_sent(chat: Simulation, opens_page: Opens, width: int, dark: bool) -> None:  # noqa: F811
+def test_a_form_is_corrected_and_sent(chat: Simulation, opens_page: Opens) -> None:  # noqa: F811
     chat.user("book")
-    page = opens_page(address(chat), width, 800, dark)
-    assert violations(page) == []
+    page = opens_page(address(chat))
     page.get_by_label("Your name").fill("Ann")
     page.get_by_label("How many?").fill("99")
     page.get_by_label("Which day?").fill("2030-05-08")
@@ -59,12 +57,9 @@ def test_a_form_is_corrected_and_sent(chat: Simulation, opens_page: Opens, width
     expect(page.get_by_label("How many?")).to_have_accessible_description("From 1 to 60, please.")
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     expect(page.get_by_label("Outside?")).to_have_value("true")
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_label("How many?").fill("4")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("heading")).to_contain_text("Thank you!")
-    assert violations(page) == []
     chat.settle()
     assert heard(chat)[-1] == "Ann, 4, 2030-05-08, outside"
     page.goto(address(chat))
