@@ -187,16 +187,16 @@ def test_without_scripts_all_can_be_read_and_done(live: Live) -> None:
 
 
 def test_nothing_that_somebody_has_written_is_markup(live: Live) -> None:
-    texts = [f"<img src=x onerror=alert({n})> {n}" for n in range(120)]
-    texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(120)]
-    texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(120)]
-    texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(140)]
+    texts = [f"<img src=x onerror=alert({n})> {n}" for n in range(30)]
+    texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(30)]
+    texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(30)]
+    texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(30)]
     live.simulation.user("hi")
     live.simulation.gateway.happen("conversation.assigned", {})  # the bot answers none of them
     live.simulation.flood(texts)
     live.simulation.settle()
     page = live.log_in("olga", f"/contact/{live.simulation.contact}?all=1")
-    expect(page.locator(".bubble.mine")).to_have_count(501)
+    expect(page.locator(".bubble.mine")).to_have_count(121)
     assert (
         page.locator(
             ".bubble img, .bubble script, .bubble b, .bubble i, .bubble u, #details img, #details script"
@@ -205,7 +205,7 @@ def test_nothing_that_somebody_has_written_is_markup(live: Live) -> None:
     )
     assert page.locator("[onmouseover], [onerror], [onload]").count() == 0
     read = [each.replace("\n", "") for each in page.locator(".bubble.mine .text").all_inner_texts()][1:]
-    assert read[0] == texts[0] and read[240] == texts[240] and read[-1] == texts[-1]
+    assert read[0] == texts[0] and read[60] == texts[60] and read[-1] == texts[-1]
 
 
 def test_a_name_and_an_address_of_a_search_are_text(live: Live) -> None:

@@ -647,20 +647,20 @@ def test_what_has_the_focus_and_what_is_open_stays_so_when_the_page_changes(show
 
 
 def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
-    texts = [f"<img src=x onerror=alert({n})> {n}" for n in range(120)]
-    texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(120)]
-    texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(120)]
-    texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(140)]
+    texts = [f"<img src=x onerror=alert({n})> {n}" for n in range(30)]
+    texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(30)]
+    texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(30)]
+    texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(30)]
     playground, contact = shown.playground, shown.playground.chats.contacts[0]
     for text in texts:
         playground.chats.add(contact, text=text)
     page = shown.page
     page.get_by_role("button", name=re.compile("earlier messages")).click()
-    expect(page.locator(".bubble.mine")).to_have_count(500)
+    expect(page.locator(".bubble.mine")).to_have_count(120)
     assert page.locator(".bubble img, .bubble script, .bubble b, .bubble i, .bubble u").count() == 0
     assert page.locator(".bubble [onmouseover], .bubble [onerror]").count() == 0
     read = [each.replace("\n", "") for each in page.locator(".bubble.mine .text").all_inner_texts()]
-    assert read[0] == texts[0] and read[240] == texts[240] and read[-1] == texts[-1]
+    assert read[0] == texts[0] and read[60] == texts[60] and read[-1] == texts[-1]
 
 
 def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: Shown) -> None:
