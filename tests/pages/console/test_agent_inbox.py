@@ -485,7 +485,7 @@ def test_a_conversation_in_which_somebody_has_answered_can_be_taken(live: Live) 
 
 @search
 def test_two_people_and_many_contacts_see_no_old_page(live: Live) -> None:
-    each = tries(2, 10)
+    each = tries(1, 10)
     contacts = [str(6281234567900 + n) for n in range(2 * each)]
     for contact in contacts:
         live.simulation.emulator.receive(contact, "help", at=live.simulation.clock.now())
