@@ -11,7 +11,7 @@ from bot.core.clock import MovableClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.testing.simulation.simulation import Simulation
-from tests.browsing import LOOKS, Opens, browser, opens_page, violations  # noqa: F401
+from tests.browsing import Opens, browser, opens_page, violations  # noqa: F401
 from tests.cli.terminal import make_bot
 from tests.server.web.test_form_endpoint import FLOWS, START, heard, link
 
