@@ -63,7 +63,11 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     or Saturday"), nor an answer behind a word such as "not".
     """
     language = turn.contact_language
+    corrected = without_fault(text, language, complaints=True)
     text = without_fault(text, language)
+    if corrected != text:  # "the email is wrong, it's a@b.de"
+        whole = [step for step in turn.flow.slots if answered(turn, step, corrected) is not None]
+        return ({whole[0]: corrected}, False) if len(whole) == 1 else ({}, True)
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
     if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):

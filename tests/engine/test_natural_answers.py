@@ -546,3 +546,167 @@ def test_a_name_is_taken_beside_other_answers(text: str, at: str) -> None:
     assert chat.at == at
     if at == "visit/day":
         assert chat.user("friday")[0].startswith("Marek")
+
+
+TIMES = """
+flow: main
+start: {words: [hi], otherwise: true}
+interrupted: resume
+vars: {at: text}
+steps:
+  at: {ask: When?, list: {rows: {"11:00": {value: "11"}, "14:00": {value: "14"}, "17:30": {value: "17"}}, extra: {Another day: other}}, save: at, retry: {say: Which?}}
+  done: {say: "{{ at }}", then: end}
+  other: {say: Another day., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("the earliest please", "11"),
+        ("the first one", "11"),
+        ("asap", "11"),
+        ("the latest you have", "17"),
+        ("the last one, please", "17"),
+    ],
+)
+def test_the_earliest_and_the_latest_of_times_are_named_without_the_time(text: str, at: str) -> None:
+    chat = Talk(TIMES)
+    chat.user("hi")
+    assert chat.user(text) == [at]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not the earliest", "the earliest after 12", "the first two", "earliest or latest", "the second earliest", "something later",
+        "the later one", "what is the earliest?", "the earliest is too late", "last time", "the cheapest", "11 at the latest or so",
+    ],
+)  # fmt: skip
+def test_other_words_beside_the_earliest_name_no_time(text: str) -> None:
+    chat = Talk(TIMES)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == "main/at"
+
+
+def test_the_first_one_is_not_read_where_the_times_are_in_no_order() -> None:
+    chat = Talk(TIMES.replace("14:00", "08:00"))
+    chat.user("hi")
+    assert chat.user("the first one") == ["Which?"]
+    assert chat.user("the earliest") == ["14"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plan"), [("the cheapest", "basic"), ("most expensive one please", "gold"), ("the earliest", None)]
+)
+def test_the_cheapest_of_prices_is_named_without_its_name(text: str, plan: str | None) -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {plan: text}
+steps:
+  plan: {ask: Which?, options: {"Plus, 25 €": {value: plus}, "Basic, 9 €": {value: basic}, "Gold, 60 €": {value: gold}}, save: plan, retry: {say: Which plan?}}
+  done: {say: "{{ plan }}", then: end}
+""")
+    chat.user("hi")
+    assert chat.user(text) == [plan or "Which plan?"]
+
+
+def test_the_earliest_is_no_choice_where_any_other_day_is_an_answer() -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {day: {type: date, after: today}}
+steps:
+  day: {ask: When?, options: {Tomorrow: {value: 2030-05-07}, In a week: {value: 2030-05-13}}, accepts: text, save: day, retry: {say: Which day?}}
+  done: {say: "{{ day }}", then: end}
+""")
+    chat.user("hi")
+    assert chat.user("the earliest please") == ["Which day?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sure, see u next week", "On its way."),
+        ("yes thanks, bye", "On its way."),
+        ("no thanks, have a nice day", "No tea."),
+        ("better not, my mum might pick up", "No tea."),
+        ("no, my dad could be home", "No tea."),
+    ],
+)
+def test_a_yes_or_a_no_may_have_a_farewell_and_a_no_somebody_else_behind_it(text: str, said: str) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    assert talk.user(text) == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sure, see you never", "better not, or maybe", "better not, my mum says yes", "yes, my mum does not",
+        "no my friend, just kidding", "yes my mum does", "better not be late", "yes, see you next week at 5", "yes, but please call first",
+    ],
+)  # fmt: skip
+def test_a_farewell_or_somebody_else_beside_a_doubt_is_asked_again(text: str) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    talk.user(text)
+    assert talk.session.frame is not None and talk.session.frame.step == "sure"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_over"), [("nothing at all", True), ("none of them", True), ("nothing but the food", False)]
+)
+def test_nothing_is_the_choice_that_says_so(text: str, is_over: bool) -> None:
+    chat = Talk(LIKED)
+    chat.user("survey")
+    chat.user(text)
+    assert (chat.session.frame is None) == is_over
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("didnt take any pics", "Your email?"),
+        ("dont have any", "Your email?"),
+        ("nothing to show", "Your email?"),
+        ("haven't taken any yet", "A photo?"),
+        ("didn't take long, here it comes", "A photo?"),
+        ("i didn't take it, wait", "A photo?"),
+    ],
+)
+def test_a_photo_that_was_not_taken_is_skipped_and_one_that_comes_is_not(text: str, asked: str) -> None:
+    chat = Talk(FORM)
+    chat.user("form")
+    assert chat.user(text)[-1].endswith(asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0812 3456 7890 but pls dont tell anyone", "6281234567890"),
+        ("0812 3456 7890, thanks a lot", "6281234567890"),
+        ("don't call 0812 3456 7890", "Which?"),
+        ("0812 3456 7890 but please not after 6", "Which?"),
+    ],
+)
+def test_a_wish_for_secrecy_changes_no_number(text: str, number: str) -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {phone: {type: phone, country: ID}}
+steps: {phone: {ask: Your number?, save: phone, retry: {say: Which?}}, done: {say: "{{ phone }}", then: end}}
+""")
+    chat.user("hi")
+    assert chat.user(text) == [number]
+
+
+def test_an_earlier_answer_that_is_called_wrong_is_corrected_at_once() -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    chat.user("ann.smit@example.com")
+    assert chat.user("the email is wrong, its ann.smith@example.com") == ["Which day?"]
+    assert chat.user("friday")[0][0] == "ann.smith@example.com, 10 May?"
+    assert chat.user("the coffee is wrong, I asked for tea")[0] == "Sorry."

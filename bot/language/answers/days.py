@@ -22,14 +22,10 @@ from bot.language.source.wall_clock import months_later
 
 @immutable
 class Day:
-    """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words.
-
-    ``figures``: the two differ by the order of day and month in figures: 5/12.
-    """
+    """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words."""
 
     day: date
     other: date | None = None
-    figures: bool = False
 
 
 @immutable
@@ -344,7 +340,7 @@ class DayReader:
         if wanted is None or other is None or wanted == other:
             only = wanted or (None if dots else other)
             return None if only is None else self._in_century(only, year)
-        return Day(wanted, other, True) if self.words.order_unsure and not dots else self._in_century(wanted, year)
+        return Day(wanted, other) if self.words.order_unsure and not dots else self._in_century(wanted, year)
 
     def _in_century(self, day: date, year: str | int | None) -> Day:
         """A day whose year was written with two figures may be of the last century: 12 May 99."""

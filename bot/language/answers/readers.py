@@ -28,14 +28,10 @@ _SHORTEST_PHONE = 6  # figures behind the first
 
 @immutable
 class Reading(Generic[Value]):
-    """The value that an answer means, and the ``others`` that somebody else could mean by the same words.
-
-    ``figures`` says that they differ in which of two figures is the month.
-    """
+    """The value that an answer means, and the ``others`` that somebody else could mean by the same words."""
 
     value: Value
     others: tuple[Value, ...] = ()
-    figures: bool = False
 
 
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
@@ -173,9 +169,11 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
             for end, kind, _ in text.marks[start]:
                 if kind in (Kind.YES, Kind.NO):
                     yield Segment(start, end, "answer", kind is Kind.YES)
+                if kind is Kind.FAREWELL and start:
+                    yield Segment(start, end, _NOTHING)
 
         for found in covered(text, pieces, 12):
-            said = {piece.value for piece in found}
+            said = {piece.value for piece in found if piece.kind}
             return Reading(said.pop()) if len(said) == 1 else None
         return None
 
@@ -183,22 +181,26 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
 
 
 def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
-    """The same, also with a reason behind a plain yes or no: "no, I am in London".
+    """The same, also with a reason behind a plain yes or no: "no, I am in London", "better not, my mum is here".
 
     No word of the reason may be a value, an alternative or a question.
     """
     found = read_yes_no(text, language)
-    if found is not None or is_question(text) or normalise(text).partition(" ")[0] not in _PLAIN:
+    if found is not None or is_question(text):
         return found
+    is_plain = _is_plain(text)
 
     def read(text: TokenizedText) -> Reading[bool] | None:
         for behind in text.ends_of(0, Kind.YES, Kind.NO):
+            said = any(kind is Kind.YES for end, kind, _ in text.marks[0] if end == behind)
+            if not is_plain and (said or behind == 1):
+                continue
+            reasons = (Kind.REASON,) if said else (Kind.REASON, Kind.COMPANION)
             politely = next(text.ends_of(behind, Kind.HARMLESS), behind) if behind < text.length else behind
             for start in (behind, politely):
-                begun = next(text.ends_of(start, Kind.REASON), 0) if start < text.length else 0
+                begun = next(text.ends_of(start, *reasons), 0) if start < text.length else 0
                 if begun:
                     plain = all(_says_no_value(text, at) for at in range(begun, text.length))
-                    said = any(kind is Kind.YES for end, kind, _ in text.marks[0] if end == behind)
                     return Reading(said) if plain else None
         return None
 
@@ -338,12 +340,12 @@ def _in_tense(
     if found is None or other is None:
         return found or other
     others = dict.fromkeys((*found.others, other.value, *other.others))
-    return Reading(found.value, tuple(value for value in others if value != found.value), found.figures)
+    return Reading(found.value, tuple(value for value in others if value != found.value))
 
 
 def _one_day(found: Sequence[Segment]) -> Reading[date] | None:
     days = [piece.value for piece in found if piece.kind == "day"]
-    return Reading(days[0].day, _known(days[0].other), days[0].figures) if len(days) == 1 else None
+    return Reading(days[0].day, _known(days[0].other)) if len(days) == 1 else None
 
 
 def _by_night(found: Sequence[Segment], part: str | None) -> bool:
@@ -374,7 +376,10 @@ def _is_hour(text: TokenizedText, start: int, end: int, hour: int) -> bool:
     behind = text.marks[end] if end < text.length else []
     if any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in behind):
         return True
-    before = text.marks[start - 1] if start else []
+    in_part = any(
+        (end, kind) == (start, Kind.PART) for at in range(max(start - 3, 0), start) for end, kind, _ in text.marks[at]
+    )
+    before = text.marks[start - 1] if start and not in_part else []  # after work, 7
     around = any(kind is Kind.HARMLESS for _, kind, _ in before) or (
         any(kind is Kind.HARMLESS for _, kind, _ in behind) and not any(kind is Kind.PART for _, kind, _ in behind)
     )
@@ -515,7 +520,7 @@ class _MomentReader:
         ):
             first = moments[0]
             moments += [first + timedelta(hours=_NOON)] if first <= self._now else []  # "today at 8", said at 10
-        return Reading(moments[0], tuple(moments[1:]), day.figures)
+        return Reading(moments[0], tuple(moments[1:]))
 
     def _nearest(self, clock: TimeOfDay) -> Reading[datetime]:
         """The next such time, or the last, in each half of the day that it may be in."""

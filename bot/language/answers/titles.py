@@ -10,7 +10,8 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
 from bot.language.answers.readers import Reading, read_date, read_moment, read_time
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
-from bot.language.answers.topics import topics_in
+from bot.language.answers.stated_values import PRICES, stated_as
+from bot.language.answers.topics import is_question, topics_in
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
@@ -108,6 +109,69 @@ def _place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
 _LONG_PLACE = 3  # figures
 
 
+def extreme_in(text: str, titles: Sequence[str], now: datetime, language: str | None) -> int | None:
+    """The title that a text names by its place in an order: the earliest of times or days, the cheapest of prices.
+
+    "The first one" is the earliest or cheapest, too: None where the titles are not in that order. Titles without a
+    value do not count.
+    """
+    named = _meanings_of(text, Kind.EXTREME, language)
+    if len(named) != 1 or is_question(text):
+        return None
+    name = named.pop()
+    for kind, names in _ORDERS:
+        said = [_in_order(title, kind, now, language) for title in titles]
+        values = [value for value in said if value is not None]
+        if len(values) < _FEWEST_IN_ORDER or name not in names:
+            continue
+        wanted = min(values) if names.index(name) % 2 == 0 else max(values)
+        fits = values == sorted(values) if name in _PLACES else name not in _OF_TWO or len(values) == 2
+        return said.index(wanted) if fits and values.count(wanted) == 1 else None
+    return None
+
+
+_PLACES = ("first", "last")
+_OF_TWO = ("earlier", "later")
+_IN_TIME = (*_PLACES, "earliest", "latest", *_OF_TWO)
+_ORDERS = (
+    ("time", _IN_TIME), ("date", _IN_TIME), ("datetime", _IN_TIME), ("price", (*_PLACES, "cheapest", "dearest"))
+)  # fmt: skip
+"""The kinds of values that titles may say, and the names of the least and the greatest, in turn."""
+_FEWEST_IN_ORDER = 2
+
+
+def says_nothing_of_all(text: str, titles: Sequence[str], language: str | None) -> int | None:
+    """The only title that stands for none of the others, where a text says that: Nothing of this for "none"."""
+    if is_question(text) or not _meanings_of(text, Kind.NOTHING, language):
+        return None
+    spoken = (written(title, words_of(language)) for title in titles)
+    found = [at for at, title in enumerate(spoken) if title is not None and any(title.ends_of(0, Kind.NOTHING))]
+    return found[0] if len(found) == 1 else None
+
+
+def _meanings_of(text: str, kind: Kind, language: str | None) -> set[Any]:
+    """The meanings of the phrases of a kind in a text that says nothing else."""
+
+    def read(text: TokenizedText) -> set[Any] | None:
+        def pieces(start: int) -> Iterator[Segment]:
+            yield from (Segment(start, end, "meant", value) for end, mark, value in text.marks[start] if mark is kind)
+            yield from (Segment(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
+
+        found = next(covered(text, pieces, 4), ())
+        return {piece.value for piece in found if piece.kind} or None
+
+    return in_each_language(text, language, read) or set()
+
+
+def _in_order(title: str, kind: str, now: datetime, language: str | None) -> Any:
+    """The value of a kind that a title says."""
+    if kind != "price":
+        return _said_by(title, kind, now.date(), now.tzinfo, language)
+    stated = [each for each in stated_as(title, language or ENGLISH, now.date()) if each.kind == PRICES]
+    amounts = [value for each in stated for _, value in each.means if isinstance(value, Decimal)]
+    return max(amounts) if len(stated) == 1 else None  # Rp 25.000 may be read as 25, too
+
+
 def faulty(text: str, titles: Sequence[str], language: str | None) -> int | None:
     """The only title whose thing a text calls wrong: Email, or Another email, for "the email is wrong"."""
 
@@ -123,12 +187,12 @@ def faulty(text: str, titles: Sequence[str], language: str | None) -> int | None
     return in_each_language(text, language, read)
 
 
-def without_fault(text: str, language: str | None) -> str:
+def without_fault(text: str, language: str | None, *, complaints: bool = False) -> str:
     """The text behind a first clause that only calls something wrong: "it's a@b.de" for "wrong mail! it's a@b.de". A
-    complaint stays whole: "wrong order, I asked for tea".
+    complaint stays whole, "wrong order, I asked for tea", unless they are looked for, too.
     """
     clause, stop, rest = (*_FIRST_CLAUSE.split(text.strip(), maxsplit=1), "", "")[:3]
-    is_short = stop and len(clause.split()) <= _LONGEST_FAULT and not topics_in(clause)
+    is_short = stop and len(clause.split()) <= _LONGEST_FAULT and (complaints or not topics_in(clause))
     return rest if rest and is_short and has_word(clause, (Kind.DEFECT,), language) else text
 
 

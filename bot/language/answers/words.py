@@ -76,6 +76,11 @@ class Kind(Enum):
     BETWEEN_PEOPLE = "between people"
     DEFECT = "defects"
     DAILY = "daily"
+    ROUGHLY = "roughly"
+    OR = "or"
+    FAREWELL = "farewells"
+    NOTHING = "nothing"
+    EXTREME = "extremes"
 
 
 Mark = tuple[int, Kind, Any]

@@ -237,6 +237,22 @@ def as_asked(value: Any, scope: Mapping[str, Any]) -> str:
     return f"{day}, {_on_the_clock(value, language)}" if isinstance(value, datetime) else day
 
 
+def as_title(value: Any, scope: Mapping[str, Any]) -> str:
+    """A value on a button: ``Wed 8 May 2030``, ``Wed 8 May, 15:00``; the weekday only where there is room."""
+    value, language = _at_home(value, scope), scope.get(CONTACT_LANGUAGE) or ENGLISH
+    if not isinstance(value, date):
+        return as_spoken(value, scope)
+    behind = f", {_on_the_clock(value, language)}" if isinstance(value, datetime) else ""
+    if language == ENGLISH:
+        return f"{value:%a} {value.day} {value:%b}" + (behind or f" {value.year}")
+    from babel import dates
+
+    forms = ("MMMEd", "MMMd") if behind else ("yMMMEd", "yMMMd")
+    days = (str(dates.format_skeleton(form, value, locale=_locale(language))).translate(_NO_BREAK) for form in forms)
+    titles = [day + behind for day in days]
+    return next((title for title in titles if len(title) <= _LONGEST_TITLE), titles[-1])
+
+
 def _in_words(day: date, language: str) -> str:
     if language == ENGLISH:
         return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
@@ -334,6 +350,7 @@ FORMAT_FILTERS: dict[str, Callable[..., Any]] = {"currency": _currency, "date": 
 MOST_DIGITS = 400  # of a decimal: more than any float has. "1e999999999" is short, and fills the memory written out
 MOST_PLACES = 12  # of a number that is rounded
 _LONGEST = 40  # characters
+_LONGEST_TITLE = 20  # characters, as on a button
 
 
 def exact(value: Any) -> Any:

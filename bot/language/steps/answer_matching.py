@@ -16,6 +16,7 @@ from bot.language.answers.readers import read_yes_no, same_side
 from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
+    extreme_in,
     faulty,
     has_word,
     is_name,
@@ -24,6 +25,7 @@ from bot.language.answers.titles import (
     number_in,
     place_in,
     refuses_all,
+    says_nothing_of_all,
     telling_words,
     with_number,
     with_time,
@@ -260,6 +262,8 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         heard = (
             _by_fault(offer, text),
             _by_refusal(text, titles, offer.language),
+            _by_extreme(offer, text),
+            says_nothing_of_all(text, titles, offer.language),
             _by_place(offer, text, None if corrects else said),
             _by_slip(text, options, how, offer.language),
         )
@@ -317,6 +321,14 @@ def _by_refusal(text: str, titles: Sequence[str], language: str | None) -> int |
 
 _TWO_CHOICES = 2  # of which no text refuses several
 _MOST_OF_REFUSAL = 10  # words
+
+
+def _by_extreme(offer: ShownChoices, text: str) -> int | None:
+    """The earliest, latest or cheapest choice, where a text asks for it, and nothing else is an answer."""
+    valued = [index for index, choice in enumerate(offer.shown) if choice.saves and offer.choices.placed]
+    titles = [offer.shown[index].title for index in valued]
+    found = extreme_in(text, titles, offer.context.now, offer.language)
+    return None if found is None else valued[found]
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
@@ -439,6 +451,9 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         and match(text, [choice.option for choice in offer.shown], WHOLE) is None
     ):
         return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
+    titles = [choice.title for choice in offer.shown]
+    if offer.choices.how != EXACT and (nothing := says_nothing_of_all(text, titles, offer.language)) is not None:
+        return _take(offer, offer.shown[nothing])
     options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
         one = _exactly(offer, text, options)

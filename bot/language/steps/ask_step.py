@@ -19,7 +19,7 @@ from bot.language.answers.readers import read_lack, read_yes_no
 from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
-from bot.language.expressions.formats import as_asked
+from bot.language.expressions.formats import as_asked, as_title
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, WORDING_OR_NOTHING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
@@ -76,6 +76,7 @@ from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 from bot.language.types.variable import UnsureAnswer
 
 _UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
+_READINGS, _SAID = "readings", "said"  # those of an answer that may mean several values, as choices, and its words
 _FILES, _KEPT = "files", "kept"  # those of an answer with several: those that are not kept yet, and those that are
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
@@ -114,9 +115,8 @@ _ACCEPTS = KeySpec(
 )
 _CONFIRM = KeySpec(
     "confirm",
-    one_of("unsure", "never"),
-    "Whether the contact is asked back about an answer that may mean several values (unsure); never: it is no answer. "
-    "If left out, only about a day in figures that may be the month.",
+    one_of("never"),
+    "never: an answer that may mean several values is no answer. If left out, the contact is asked which is meant.",
 )
 _UNDERSTAND = KeySpec(
     "understand",
@@ -140,7 +140,7 @@ class AskStep(StepKind):
     other: Transition | None
     variable: Variable | None
     closed: bool  # only its choices are answers
-    confirm: str | None  # where it asks back about an answer that may mean several values
+    asks_back: bool  # about an answer that may mean several values
     understand: bool  # a model may point at the words that answer
     valid: timedelta | None  # how long a tap on a choice counts, wherever the contact is then
     form: FormFacts | None = None
@@ -169,7 +169,7 @@ class AskStep(StepKind):
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
         if choices is not None and not closed:
             choices = replace(choices, placed=False)
-        confirm, valid = _CONFIRM.read(fields), VALID.read(fields)
+        asks_back, valid = _CONFIRM.read(fields) is None, VALID.read(fields)
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
         understand = _UNDERSTAND.read(fields) is not None
@@ -180,7 +180,7 @@ class AskStep(StepKind):
             check_length(fields, "ask", body, limits.INTERACTIVE_BODY)
         if form is not None and choices is not None:
             FORM.report(fields, "E121", '"form" beside choices: a message has a link or choices', "keep one of them")
-        options = confirm, understand, valid, form
+        options = asks_back, understand, valid, form
         ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, *options)
         ask._check(fields)
         return ask
@@ -352,7 +352,7 @@ class AskStep(StepKind):
         step_state = {**context.step_state, "plain": True}
         if (
             self.choices is None
-            or _UNSURE in step_state
+            or not {_UNSURE, _READINGS}.isdisjoint(step_state)
             or not self.choices.offers(step_state)
             or not isinstance(message, Buttons | ListMessage)
         ):
@@ -402,14 +402,19 @@ class AskStep(StepKind):
 
     def _confirmed(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""
-        if _UNSURE not in context.step_state:
+        if {_UNSURE, _READINGS}.isdisjoint(context.step_state):
             return None
-        match agreed(context, reply, _about(context.step_state[_UNSURE])):
-            case True:
-                return LeaveStep("then", saved=context.step_state[_UNSURE], notes=("the contact confirms the value",))
+        unsure = context.step_state.get(_UNSURE)
+        if _READINGS in context.step_state:
+            offer = self._readings(context, context.step_state[_READINGS])
+            chosen = meaning(offer, reply, lambda: lambda _: False)
+            if isinstance(chosen, LeaveStep):
+                return LeaveStep("then", saved=chosen.saved, notes=_CONFIRMED)
+        match agreed(context, reply, _about(unsure)):
+            case True if unsure is not None:
+                return LeaveStep("then", saved=unsure, notes=_CONFIRMED)
             case False:
-                known = {name: value for name, value in context.step_state.items() if name != _UNSURE}
-                return self.ask_again(replace(context, step_state=known), context.text(self.body))
+                return self.ask_again(replace(context, step_state=_without_readings(context)), context.text(self.body))
         return None
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -431,7 +436,7 @@ class AskStep(StepKind):
         try:
             read = [_accepted(variable, context, reply)]
         except UnsureAnswer as unsure:
-            read = list(unsure.values)  # half past ten may be the choice 10:30
+            read = [] if unsure.open else list(unsure.values)  # half past ten may be the choice 10:30
         except InvalidAnswer:
             return lambda _: False
 
@@ -453,10 +458,10 @@ class AskStep(StepKind):
         try:
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
-            asks_back = self.confirm == "unsure" or (self.confirm is None and unsure.figures)
-            return self._ask_which(context, unsure.values[0]) if asks_back else None
+            asks_back = self.asks_back and not (unsure.open and context.waits is None)
+            return self._ask_which(context, unsure.values, reply.text or "") if asks_back else None
         except InvalidAnswer:
-            return None
+            return self._of_readings(self.variable, context, reply)
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
         if isinstance(self.variable, FilesVariable):
@@ -486,12 +491,31 @@ class AskStep(StepKind):
             return LeaveStep("then", saved=[*kept, *files], notes=notes)
         return WaitForEffect(effect=variable.fetch(files[0]), step_state={_FILES: files, _KEPT: kept}, notes=notes)
 
-    def _ask_which(self, context: StepContext, value: Any) -> WaitHere:
-        """Ask whether the answer means this value."""
-        body = wording(context.scope, "did_you_mean_this", value=as_asked(value, context.scope))
-        message = question(context, body, _about(value))
-        notes = ("the answer may mean several values",)
-        return WaitHere((message,), {**context.step_state, _UNSURE: value}, notes=notes)
+    def _readings(self, context: StepContext, made: Sequence[Mapping[str, Any]]) -> ShownChoices:
+        """The values that an answer may mean, as choices."""
+        return ShownChoices(Choices("options", self.body.mark), context, {"made": made})
+
+    def _of_readings(self, variable: Variable, context: StepContext, reply: Reply) -> LeaveStep | None:
+        """The value that a reply picks out of those that the contact is asked about: "in the evening", after "at 7"."""
+        if reply.text is None or _READINGS not in context.step_state:
+            return None
+        with suppress(InvalidAnswer):
+            together = Reply(f"{context.step_state[_SAID]} {reply.text}")
+            value = _accepted(variable, context, together)
+            if any(value == item["value"] for item in context.step_state[_READINGS]):
+                return LeaveStep("then", saved=value, notes=_CONFIRMED)
+        return None
+
+    def _ask_which(self, context: StepContext, values: Sequence[Any], said: str) -> WaitHere:
+        """Ask which of these values the answer means; if it is one, whether it is meant."""
+        known, notes = _without_readings(context), ("the answer may mean several values",)
+        if len(values) == 1:
+            body = wording(context.scope, "did_you_mean_this", value=as_asked(values[0], context.scope))
+            message = question(context, body, _about(values[0]))
+            return WaitHere((message,), {**known, _UNSURE: values[0]}, notes=notes)
+        made = [{"title": as_title(value, context.scope), "value": value, "about": None} for value in sorted(values)]
+        messages = self._readings(context, made).messages(wording(context.scope, "did_you_mean"), None, None)
+        return WaitHere(messages, {**known, _READINGS: made, _SAID: said}, notes=notes)
 
     def lacks_answer(self, context: StepContext, reply: Reply) -> bool:
         """True for "I have no email", where only a value that the contact has is an answer."""
@@ -594,6 +618,14 @@ def _has_files(context: StepContext) -> bool:
 
 def _takes_every_text(variable: Variable | None) -> bool:
     return variable is None or (variable.takes_any_words and not variable.bounded)
+
+
+_CONFIRMED = ("the contact confirms the value",)
+
+
+def _without_readings(context: StepContext) -> dict[str, Any]:
+    """The step state of a question about which nothing is asked back."""
+    return {name: value for name, value in context.step_state.items() if name not in (_UNSURE, _READINGS, _SAID)}
 
 
 def _about(value: Any) -> str:

@@ -63,7 +63,7 @@ class SaidValues:
                 if variable.accept(Answer(piece), self.context.now, self.context.scope) == value:
                     return True
             except UnsureAnswer as unsure:
-                if value in unsure.values:
+                if value in unsure.values and not unsure.open:
                     return True
             except BotError:
                 continue

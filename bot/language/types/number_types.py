@@ -1,13 +1,14 @@
 """The types number and integer."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
+from bot.language.answers.doubts import values_left_open
 from bot.language.answers.readers import Reading, prepare, read_number
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import MOST_DIGITS
@@ -74,6 +75,9 @@ class NumberVariable(Variable):
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Decimal] | None:
         return read_number(text, language, whole=self.whole)
+
+    def _left_open(self, text: str, language: str | None) -> Sequence[Sequence[str]]:
+        return values_left_open(text, language)
 
     def _answer_bounded(self, value: Decimal, now: datetime) -> Any:
         return self._bounded(self._typed(value))

@@ -45,15 +45,15 @@ class InvalidAnswer(BotError):
 
 
 class UnsureAnswer(InvalidAnswer):
-    """An answer by which people mean different ``values``. The contact can be asked whether it is the first.
+    """An answer by which people mean different ``values``. The contact can be asked which it is.
 
-    ``figures`` says that they are days, and differ in which of two figures is the month.
+    ``open``: its words leave the value open, also if there is only one ("almost 3").
     """
 
-    def __init__(self, values: Sequence[Any], *, figures: bool = False) -> None:
+    def __init__(self, values: Sequence[Any], *, open: bool = False) -> None:
         super().__init__("it may mean several values")
         self.values = values
-        self.figures = figures
+        self.open = open
 
 
 class TypeMismatch(BotError):
@@ -194,7 +194,7 @@ class Variable:
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
         except UnsureAnswer as unsure:
-            return _only(unsure.values, lambda value: self._checked(value, answer, scope), unsure.figures)
+            return _only(unsure.values, lambda value: self._checked(value, answer, scope), unsure.open)
         except (InvalidAnswer, TypeMismatch) as reason:
             raise InvalidAnswer(str(reason), self.error, answer.text, reason.bounds) from reason
         return self._checked(value, answer, scope)
@@ -234,12 +234,26 @@ class Variable:
             raise InvalidAnswer("a text is expected")
         reading = self._read_text(text, now, language)
         if reading is None:
-            raise InvalidAnswer(f"it is no {self.type}")
-        values = (reading.value, *reading.others)
-        return _only(values, lambda value: self._answer_bounded(value, now), reading.figures)
+            values = self._values_left_open(text, now, language)
+            if not values:
+                raise InvalidAnswer(f"it is no {self.type}")
+            return _only(values, lambda value: self._answer_bounded(value, now), True)
+        return _only([reading.value, *reading.others], lambda value: self._answer_bounded(value, now))
+
+    def _values_left_open(self, text: str, now: datetime, language: str | None) -> list[Any]:
+        """The values of an answer whose words leave its value open, by the first way to read it."""
+        for way in self._left_open(text, language):
+            known = [reading for piece in way if (reading := self._read_text(piece, now, language)) is not None]
+            if len(known) == len(way):
+                return list(dict.fromkeys(value for reading in known for value in (reading.value, *reading.others)))
+        return []
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Any] | None:
         raise InvalidAnswer(f"{self.type} is no answer that can be written")
+
+    def _left_open(self, text: str, language: str | None) -> Sequence[Sequence[str]]:
+        """The texts of the values that an answer leaves open, in each way to read it, if the contact is asked back."""
+        return ()
 
     def _answer_bounded(self, value: Any, now: datetime) -> Any:
         """A value within the bounds for answers. Raises `InvalidAnswer` or `TypeMismatch`."""
@@ -252,7 +266,7 @@ class Variable:
         return value
 
 
-def _only(values: Iterable[Any], fit: Callable[[Any], Any], figures: bool) -> Any:
+def _only(values: Iterable[Any], fit: Callable[[Any], Any], left_open: bool = False) -> Any:
     """The only value that fits, as ``fit`` returns it. Raises `UnsureAnswer`, or what ``fit`` raises for the first."""
     fitting, reasons = [], []
     for value in values:
@@ -262,8 +276,8 @@ def _only(values: Iterable[Any], fit: Callable[[Any], Any], figures: bool) -> An
             reasons.append(reason)
     if not fitting:
         raise reasons[0]
-    if len(fitting) > 1:
-        raise UnsureAnswer(fitting, figures=figures)
+    if len(fitting) > 1 or left_open:
+        raise UnsureAnswer(fitting, open=left_open)
     return fitting[0]
 
 
