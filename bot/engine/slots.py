@@ -509,9 +509,14 @@ class _Question:
         return may_answer
 
     def without_edges(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
-        """The place of an answer among these words, without the words at its ends that do not change it."""
+        """The place of an answer among these words, without the words at its ends that do not change it. Those behind
+        it that speak against a shorter one stay: "five of us".
+        """
+        last = end
         while end - first > 1 and self.read(_piece(words, first, end - 1)) == answer:
             end -= 1
+        if end < last and has_word(_piece(words, end, last), (Kind.AGAINST,), self.context.scope.get(CONTACT_LANGUAGE)):
+            end = last
         while end - first > 1 and self.read(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end

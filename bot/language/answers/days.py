@@ -49,6 +49,7 @@ _CHARACTERS = lazy_pattern(r"(?:([0-9]{4})\s*[年년]\s*)?([0-9]{1,2})\s*[月월
 _CLOCK_BEHIND = lazy_pattern(r"\s?[:h]\s?[0-9]{2}")
 _BREAK = lazy_pattern(r"[;!?\n]")
 _MOST_PARTS = 8
+_LONGEST_BETWEEN = 3  # words, as in "in the year"
 _LONGEST_SPAN = 1000 * 3600  # seconds
 _NEAR_YEARS = 10  # so far ahead a year of two figures is this century's
 _FIRST_YEAR, _LAST_YEAR = 1900, 2199
@@ -228,17 +229,22 @@ class DayReader:
             return
         for end, kind, value in self.marks[start]:
             if kind is Kind.ORDINAL and 1 <= value <= 31:
-                yield end, int(value), True
+                yield end, int(value), self._names_day(start)
             if kind is Kind.NUMBER and value in (20, 30) and end < len(self.marks):
                 for behind, following, unit in self.marks[end]:
                     if following is Kind.ORDINAL and unit < 10 and value + unit <= 31:
-                        yield behind, int(value + unit), True
+                        yield behind, int(value + unit), self._names_day(start)
         number = number_at(self.tokens, self.marks, start, self.words, True)
         if number is not None and number[2] == int(number[2]) and 1 <= number[2] <= 31:
             yield number[0], int(number[2]), False
         for end, kind, value in self.marks[start]:
             if kind is Kind.NUMBER and 1 <= value <= 31 and value == int(value):
                 yield end, int(value), False
+
+    def _names_day(self, start: int) -> bool:
+        """True for "the first", but not for "I need to ask my wife first"."""
+        before = range(max(start - _LONGEST_BETWEEN, 0), start)
+        return any(kind is Kind.BETWEEN and end == start for at in before for end, kind, _ in self.marks[at])
 
     def _years(self, start: int, known: _Parts) -> Iterator[tuple[int, int]]:
         token = self.tokens.tokens[start]

@@ -3,6 +3,7 @@
 from functools import cache
 from unicodedata import category
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.phrases import all_phrases, phrases
 from bot.language.answers.titles import has_word
 from bot.language.answers.words import Kind
@@ -12,6 +13,7 @@ from bot.language.source.word_matching import normalise
 THINGS = ("coffee", "tea", "cake", "beer", "wine", "pizza", "bread", "flowers", "taxi", "dentist")
 """The things that are known by their emoji."""
 _SYMBOL = "So"  # Unicode's category
+_TIMES = lazy_pattern(r"x?\d+x?")  # x3
 
 
 def spelt_out(text: str, language: str | None) -> tuple[str, ...]:
@@ -19,7 +21,7 @@ def spelt_out(text: str, language: str | None) -> tuple[str, ...]:
     and in the language; empty for any other message. ``spelt_out("2 ☕☕", "de")  -> ("coffee", "kaffee")``
     """
     symbols = {char for char in text if category(char) == _SYMBOL}
-    shown = {_things().get(symbol, "") for symbol in symbols}
+    shown = {_things().get(symbol, "") for symbol in symbols if not _is_polite(symbol)}
     beside = normalise("".join(" " if char in symbols else char for char in text)).split() if symbols else []
     if len(shown) != 1 or not all(_changes_nothing(word, language) for word in beside):
         return ()
@@ -36,5 +38,8 @@ def _things() -> dict[str, str]:
 
 
 def _changes_nothing(word: str, language: str | None) -> bool:
-    is_polite = any(word in phrase.split() for phrase in all_phrases("please"))
-    return is_polite or word.isdecimal() or has_word(word, (Kind.NUMBER,), language)
+    return _is_polite(word) or _TIMES.fullmatch(word) is not None or has_word(word, (Kind.NUMBER,), language)
+
+
+def _is_polite(word: str) -> bool:
+    return any(word in phrase.split() for phrase in all_phrases("please"))

@@ -29,7 +29,8 @@ def value_of(reading: Reading[Any] | None) -> Any:
      ("Monday", date(2030, 5, 13)), ("Friday, 10 May", date(2030, 5, 10)), ("yesterday", date(2030, 5, 5)),
      ("last Friday", date(2030, 5, 3)), ("in 3 days", date(2030, 5, 9)), ("in a week", date(2030, 5, 13)),
      ("two weeks ago", date(2030, 4, 22)), ("in 1 month", date(2030, 6, 6)), ("3 days from now", date(2030, 5, 9)),
-     ("٣ May", date(2031, 5, 3)), ("12 May please", date(2030, 5, 12)), ("5/13/2030", date(2030, 5, 13)), ("the 3rd", date(2030, 6, 3))],
+     ("٣ May", date(2031, 5, 3)), ("12 May please", date(2030, 5, 12)), ("5/13/2030", date(2030, 5, 13)), ("the 3rd", date(2030, 6, 3)),
+     ("the third", date(2030, 6, 3)), ("on the first", date(2030, 6, 1)), ("Friday the tenth", date(2030, 5, 10))],
 )  # fmt: skip
 def test_it_is_a_day(text: str, day: date) -> None:
     assert value_of(read_date(text, TODAY)) == day
@@ -38,7 +39,8 @@ def test_it_is_a_day(text: str, day: date) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "may", "1", "12", "31.4.", "32 May", "29 Feb 2031", "Friday 12 May", "12 Mayonnaise", "12 m",
-     "May May", "12 Maybe", "2030-05-12T10:00", "1 2 3 4", "0.0.", "1" * 500, "tomorrow tomorrow"],
+     "May May", "12 Maybe", "2030-05-12T10:00", "1 2 3 4", "0.0.", "1" * 500, "tomorrow tomorrow",
+     "hmm wait I need to ask my wife first", "I need to see my boss first", "first"],
 )  # fmt: skip
 def test_it_is_none(text: str) -> None:
     assert value_of(read_date(text, TODAY)) is None

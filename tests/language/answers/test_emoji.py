@@ -13,6 +13,8 @@ from bot.language.answers.emoji import spelt_out
         ("2 ☕ please", "de", ("coffee", "kaffee")),
         ("🎂🍰", "en-GB", ("cake",)),
         ("☕🍰", None, ()),
+        ("☕ please 🙏", None, ("coffee",)),
+        ("☕️ x3", None, ("coffee",)),
         ("☕😊", None, ()),
         ("lovely ☕", None, ()),
         ("no ☕", None, ()),
