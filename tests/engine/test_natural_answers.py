@@ -312,6 +312,32 @@ def test_another_word_is_no_slip(text: str) -> None:
     assert chat.at == "form/topic"
 
 
+CAKES = """
+flow: cakes
+start: {words: [cakes]}
+vars: {cake: {type: text}}
+steps:
+  cake: {ask: Which cake?, match: close, options: [Almond cake, Orange cake], save: cake}
+  done: {say: "{{ cake }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the ornage one", ["Orange cake"]),
+        ("almnd", ["Almond cake"]),
+        ("not the ornage one", None),
+        ("ornage or almond", None),
+    ],
+)
+def test_the_word_that_tells_a_choice_from_others_may_have_a_slip(text: str, said: list[str] | None) -> None:
+    chat = Talk(CAKES)
+    chat.user("cakes")
+    answer = chat.user(text)
+    assert answer == said if said else chat.at == "cakes/cake"
+
+
 @pytest.mark.parametrize(
     "text",
     ["a table for three, for advice?", "is there a table free for three, for advice", "advice at a table for 3?"],

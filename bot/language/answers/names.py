@@ -44,6 +44,9 @@ PERHAPS = {
 BEHIND = {"hi": "है|हूँ|हूं"}
 """Words that may follow an introduced name."""
 
+PRESENT = {"en": "here", "de": "hier", "es": "aquí", "pt": "aqui", "fr": "ici", "it": "qui", "nl": "hier"}
+"""Words that may follow names with capital letters, of which there are several: "Ann Smith here", but not "Still here"."""
+
 GREETINGS = {
     "en": "hi|hello|hey|good morning|good afternoon|good evening", "id": "halo|hai|selamat pagi|selamat siang|selamat sore",
     "es": "hola|buenas|buenos días|buenas tardes", "pt": "olá|oi|bom dia|boa tarde", "fr": "bonjour|salut|bonsoir",
@@ -100,7 +103,13 @@ ALONE = {
 @cache
 def _phrases(table: str, language: str = "") -> tuple[str, ...]:
     """The phrases of a table, of one language or of all, the longest first."""
-    lines = {"introductions": INTRODUCTIONS, "perhaps": PERHAPS, "behind": BEHIND, "greetings": GREETINGS}[table]
+    lines = {
+        "introductions": INTRODUCTIONS,
+        "perhaps": PERHAPS,
+        "behind": BEHIND,
+        "present": PRESENT,
+        "greetings": GREETINGS,
+    }[table]
     chosen = lines.values() if not language else (lines.get(each, "") for each in {language, ENGLISH})
     return tuple(sorted({phrase for line in chosen for phrase in line.split("|") if phrase}, key=len, reverse=True))
 
@@ -133,8 +142,11 @@ def read_name(text: str, language: str | None) -> str | None:
         name = _bare(_without_end(introduced, _phrases("behind", language)))
     else:
         perhaps = _without(rest, _phrases("perhaps", language))
+        present = _without_end(rest, _phrases("present", language))
         if perhaps != rest and perhaps[:1].isupper():
             name = perhaps
+        elif present != rest and " " in present and all(word[0].isupper() for word in present.split()):
+            name = present
         elif rest != name:  # a greeting
             return None
     if not name or not name[0].isalpha() or not all(char in _SIGNS or category(char)[0] in "LM" for char in name):

@@ -286,14 +286,17 @@ def _by_distinction(text: str, options: Sequence[Option], language: str | None) 
 
 
 def _by_slip(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
-    """The choice that a text names with slips in its longer words: "some advise"."""
-    if how != ANYWHERE:
+    """The choice that a text names with slips in its longer words: "some advise", "the ornage one"."""
+    if how not in (CLOSE, ANYWHERE):
         return None
     phrases = (phrase for option in options for phrase in (option.title, *option.words))
     known = {word for phrase in phrases for word in normalise(phrase).split()}
     longer = [word for word in known if len(word) >= FEWEST_AMONG_OTHERS]
     meant = [_meant_by(word, known, longer, language) for word in text.split()] if longer else []
-    return None if meant == text.split() or not meant else _wider(" ".join(meant), options, how, language)
+    if meant == text.split() or not meant:
+        return None
+    named = _by_distinction(" ".join(meant), options, language)
+    return _wider(" ".join(meant), options, how, language) if named is None and how == ANYWHERE else named
 
 
 def _meant_by(word: str, known: Collection[str], longer: Sequence[str], language: str | None) -> str:

@@ -92,6 +92,6 @@ def test_an_edit_where_the_talk_did_not_come_is_no_difference(order: Conversatio
 
 
 def test_an_option_that_is_gone_is_found_where_it_was_offered(order: Conversation) -> None:
-    found = with_edit(order, "          Espresso: {value: espresso, about: Short and strong}\n", "")
+    found = with_edit(order, "          Espresso: {value: espresso, about: Short and strong, words: [expresso]}\n", "")
     assert found is not None and found.kind is DifferenceKind.OFFERS
     assert [line for line in found.before if line not in found.after] == ["[Espresso] Short and strong"]
