@@ -229,22 +229,17 @@ class DayReader:
             return
         for end, kind, value in self.marks[start]:
             if kind is Kind.ORDINAL and 1 <= value <= 31:
-                yield end, int(value), self._names_day(start)
+                yield end, int(value), _names_a_day(self.marks, start)
             if kind is Kind.NUMBER and value in (20, 30) and end < len(self.marks):
                 for behind, following, unit in self.marks[end]:
                     if following is Kind.ORDINAL and unit < 10 and value + unit <= 31:
-                        yield behind, int(value + unit), self._names_day(start)
+                        yield behind, int(value + unit), _names_a_day(self.marks, start)
         number = number_at(self.tokens, self.marks, start, self.words, True)
         if number is not None and number[2] == int(number[2]) and 1 <= number[2] <= 31:
             yield number[0], int(number[2]), False
         for end, kind, value in self.marks[start]:
             if kind is Kind.NUMBER and 1 <= value <= 31 and value == int(value):
                 yield end, int(value), False
-
-    def _names_day(self, start: int) -> bool:
-        """True for "the first", but not for "I need to ask my wife first"."""
-        before = range(max(start - _LONGEST_BETWEEN, 0), start)
-        return any(kind is Kind.BETWEEN and end == start for at in before for end, kind, _ in self.marks[at])
 
     def _years(self, start: int, known: _Parts) -> Iterator[tuple[int, int]]:
         token = self.tokens.tokens[start]
@@ -360,6 +355,12 @@ class DayReader:
         if year is None:
             return _nearest(month, day, self.today, self.past)
         return _exact(int(year) if len(year) == 4 else _century(int(year), self.today, self.past), month, day)
+
+
+def _names_a_day(marks: Sequence[Sequence[Mark]], start: int) -> bool:
+    """True for "the first", but not for "I need to ask my wife first"."""
+    before = range(max(start - _LONGEST_BETWEEN, 0), start)
+    return any(kind is Kind.BETWEEN and end == start for at in before for end, kind, _ in marks[at])
 
 
 def _weekday_at(marks: Sequence[Sequence[Mark]], start: int) -> tuple[int | None, int]:

@@ -45,7 +45,7 @@ BEHIND = {"hi": "है|हूँ|हूं"}
 """Words that may follow an introduced name."""
 
 PRESENT = {"en": "here", "de": "hier", "es": "aquí", "pt": "aqui", "fr": "ici", "it": "qui", "nl": "hier"}
-"""Words that may follow names with capital letters, of which there are several: "Ann Smith here", but not "Still here"."""
+"""Words that may follow several names with capital letters: "Ann Smith here", but not "Still here"."""
 
 GREETINGS = {
     "en": "hi|hello|hey|good morning|good afternoon|good evening", "id": "halo|hai|selamat pagi|selamat siang|selamat sore",
