@@ -736,3 +736,32 @@ def test_an_earlier_answer_that_is_called_wrong_is_corrected_at_once() -> None:
     assert chat.user("the email is wrong, its ann.smith@example.com") == ["Which day?"]
     assert chat.user("friday")[0][0] == "ann.smith@example.com, 10 May?"
     assert chat.user("the coffee is wrong, I asked for tea")[0] == "Sorry."
+
+
+BAKERY = """
+flow: order
+start: {words: [cake], match: anywhere}
+vars: {pieces: {type: integer}}
+steps:
+  pieces: {ask: How many pieces?, save: pieces}
+  done: {say: "{{ pieces }}", then: end}
+---
+flow: main
+start: {otherwise: true}
+steps:
+  what: {ask: What would you like?, buttons: {A cake: /order, A person: end}}
+"""
+
+
+@pytest.mark.parametrize("text", ["everybody loved the cake!", "we really enjoyed your cake", "my kids liked the cake"])
+def test_who_tells_that_they_liked_a_thing_orders_none(text: str) -> None:
+    chat = Talk(BAKERY)
+    chat.user(text)
+    assert chat.at != "order/pieces"
+
+
+@pytest.mark.parametrize("text", ["I loved it, one more cake please", "we liked it. a cake please"])
+def test_a_wish_behind_praise_counts(text: str) -> None:
+    chat = Talk(BAKERY)
+    chat.user(text)
+    assert chat.at == "order/pieces"

@@ -162,17 +162,24 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
 
 
 def is_told(text: str, phrase: str, language: str | None) -> bool:
-    """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it.
+    """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it; or a
+    "loved" at most two words before it.
 
-    "The coffee was great" and "the cake that we fetched was frozen" tell, and order nothing.
+    "The coffee was great", "the cake that we fetched was frozen" and "we loved the cake" tell, and order nothing.
     """
     words = words_in(text)
     span = place_of(phrase, words)
-    if span is None or words[span[1] - 1].endswith(ENDS_CLAUSE):
+    if span is None:
+        return False
+    kinds = _kinds(tuple(words), language)
+    before = range(max(span[0] - 2, 0), span[0])
+    ended = max((at + 1 for at in before if words[at].endswith(ENDS_CLAUSE)), default=0)
+    if any(Kind.ENJOYED in kinds[at] for at in before if at >= ended):
+        return True
+    if words[span[1] - 1].endswith(ENDS_CLAUSE):
         return False
     begins = span[0] < 2 or words[span[0] - 2].endswith(ENDS_CLAUSE)
     end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(ENDS_CLAUSE)), len(words))
-    kinds = _kinds(tuple(words), language)
     return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
 

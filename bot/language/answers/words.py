@@ -81,6 +81,7 @@ class Kind(Enum):
     FAREWELL = "farewells"
     NOTHING = "nothing"
     EXTREME = "extremes"
+    ENJOYED = "enjoyed"
 
 
 Mark = tuple[int, Kind, Any]
@@ -89,7 +90,7 @@ Phrase = tuple[tuple[str, ...], Kind, Any]
 
 _NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
 _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
-_IMPLIED = {Kind.TENSE: Kind.HARMLESS, Kind.DENIAL: Kind.AGAINST, Kind.PAST: Kind.TELLING}
+_IMPLIED = {Kind.TENSE: Kind.HARMLESS, Kind.DENIAL: Kind.AGAINST, Kind.PAST: Kind.TELLING, Kind.ENJOYED: Kind.TELLING}
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
 """The kinds of words that a language may write together."""
 _SLOT = lazy_pattern(r"\{(\w+)\}")
