@@ -162,8 +162,8 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
 
 
 def is_told(text: str, phrase: str, language: str | None) -> bool:
-    """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it; or a
-    "loved" at most two words before it.
+    """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it;
+    or if a "loved" stands at most two words before it.
 
     "The coffee was great", "the cake that we fetched was frozen" and "we loved the cake" tell, and order nothing.
     """
