@@ -63,9 +63,10 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
 
 def _shown_things(turn: TurnContext, reply: Reply) -> tuple[str, ...]:
     """The words for emoji that show a thing, in no flow and at the bot's menu."""
-    written = reply.text and reply.tap is None and reply.payload is None
-    at_menu = turn.session.frame is None or turn.flow.is_menu
-    return spelt_out(reply.text or "", turn.contact_language) if written and at_menu else ()
+    text = "" if reply.text is None or reply.tap is not None or reply.payload is not None else reply.text
+    if text.isascii() or not (turn.session.frame is None or turn.flow.is_menu):
+        return ()
+    return spelt_out(text, turn.contact_language)
 
 
 def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:

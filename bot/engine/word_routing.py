@@ -41,7 +41,7 @@ def to_calling_off(executor: Executor, reply: Reply) -> bool:
     """
     turn, text = executor.turn, reply.text or ""
     in_flow = turn.session.frame is not None
-    if reply.is_tap or hears_crises(turn):
+    if reply.is_tap or not (in_flow or turn.library.bot.words) or hears_crises(turn):
         return False
     if not (calls_off(text, turn.contact_language) if in_flow else wants_silence(text)):
         return False
