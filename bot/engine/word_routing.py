@@ -24,14 +24,22 @@ def to_word(executor: Executor, reply: Reply) -> bool:
 
 
 def to_polite_word(executor: Executor, reply: Reply) -> bool:
-    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
+    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please".
+    In a bot that hears crises, "make it stop" may mean something else.
+    """
     turn = executor.turn
     written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
     known = turn.library.bot.words or turn.session.frames
     if not written or not known or (turn.session.frame is None and find_start(turn, reply) is not None):
         return False
-    language = turn.contact_language
-    return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
+    text, language = reply.text or "", turn.contact_language
+    stays = hears_crises(turn) and not calls_off(text, language)
+
+    def said(levels: Sequence[Words]) -> Iterator[Word]:
+        words = _said_politely(levels, text, language)
+        return (word for word in words if not (stays and calls_off(word.text, language)))
+
+    return _hear_word(executor, reply, said)
 
 
 def to_calling_off(executor: Executor, reply: Reply) -> bool:

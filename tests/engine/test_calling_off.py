@@ -87,7 +87,10 @@ def test_a_bot_that_hears_crises_hears_its_own_words_alone() -> None:
     chat = at("cups", flows=crisis)
     chat.user("I don't want this anymore")
     assert chat.at == "main/cups"
+    chat.user("please make it stop")
+    assert chat.at == "main/cups"
     assert chat.user("stop") == ["Bye!"]
+    assert chat.user("i want it to stop") == ["How many?"]
 
 
 def test_in_no_flow_only_a_wish_for_no_more_messages_counts() -> None:

@@ -402,6 +402,7 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
         (phrase, index)
         for index, each in enumerate(heard)
         for phrase in (each.words if asks else (*each.words, *each.answers))
+        if not _refuses(phrase, offer.language)
     ]
     said = normalise(text) if phrases else ""
     phrase, meant = _longest(said, phrases) if phrases else ("", set[int]())
@@ -416,6 +417,12 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
         return _TWO
     place = place_of(phrase, words)
     return index if place is not None and is_meant(words, place, offer.language, Reach.UP_TO) else _TWO
+
+
+def _refuses(phrase: str, language: str | None) -> bool:
+    """True for a "no" or "nothing", which says something else in a sentence: "nothing helps"."""
+    said = read_yes_no(phrase, language)
+    return (said is not None and not said.value) or is_phrase(phrase, (Kind.NOTHING,), language)
 
 
 def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[int]]:
