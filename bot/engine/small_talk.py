@@ -8,7 +8,7 @@ from bot.engine.executor import Executor
 from bot.engine.slots import may_mean_answer
 from bot.engine.starting_flows import find_start, hears_crises, model_takes_others, triggers
 from bot.engine.turn_context import FAILURES, TurnContext, send
-from bot.language.answers.closings import calls_off, kind_words, praises
+from bot.language.answers.closings import calls_off, clauses_of, kind_words, praises
 from bot.language.answers.topics import PERSON
 from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
@@ -37,9 +37,15 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     topic = _topic(turn, reply)
     starts = None if topic is None or turn.flow.interrupted is None else _started(turn, topic, reply)
-    if starts not in (None, turn.flow.name):
+    if starts not in (None, turn.flow.name) or (topic == MOMENT and _answers_beside(turn, reply.text or "")):
         return False
     return topic is not None and _answer_here(executor, topic, reply)
+
+
+def _answers_beside(turn: TurnContext, text: str) -> bool:
+    """True if a clause beside small talk may answer the question: "one moment, friday works"."""
+    others = (clause for clause in clauses_of(text) if topic_of(clause, turn.contact_language) is None)
+    return any(may_mean_answer(turn, clause) for clause in others)
 
 
 def answer_kind_words(executor: Executor, reply: Reply) -> bool:

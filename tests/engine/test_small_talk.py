@@ -205,6 +205,12 @@ def test_who_puts_it_off_with_a_reason_is_not_asked_again(text: str) -> None:
     assert at_cups().user(text) == ["No hurry, take your time."]
 
 
-@pytest.mark.parametrize("text", ["2 teas, one moment please", "I want tea, one sec", "let me see the menu"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2 teas, one moment please", "I want tea, one sec", "let me see the menu"),
+        *("one moment, three teas", "hold on, it's two", "no time limits"),
+    ],
+)
 def test_a_wish_or_a_figure_beside_a_request_for_time_is_no_small_talk(text: str) -> None:
     assert at_cups().user(text) != ["No hurry, take your time."]

@@ -18,15 +18,17 @@ from bot.language.source.word_matching import normalise
 _MOST_CHARACTERS = 120
 _CLAUSES = lazy_pattern(r"[,.;:!\n،؛।…]+|\s[-–—]\s")
 _QUOTES = lazy_pattern(r"[\"“”„«»]")
+_COLON = lazy_pattern(r":\s+\w")
 _COURTESIES = ("thanks", "bye", "smile")
 
 
 def calls_off(text: str, language: str | None) -> bool:
     """True for a message that wants to leave what is going on: its last clause says so, or a clause before reasons.
 
-    "something came up, forget it" and "forget it, too dear", but not "forget it, I take a tea" nor "don't forget it".
+    "something came up, forget it" and "forget it, too dear", but not "forget it, I take a tea", "don't forget it" nor
+    "the sign says: stop".
     """
-    if len(text) > _MOST_CHARACTERS or "?" in text or _QUOTES.search(text):
+    if len(text) > _MOST_CHARACTERS or "?" in text or _QUOTES.search(text) or _COLON.search(text):
         return False
     if {CRISIS, COMPLAINT, PERSON} & topics_in(text).keys() or _has_any(text, all_phrases("conditions")):
         return False
@@ -117,7 +119,7 @@ def _kind_of(clause: str, language: str | None) -> str | None:
     if _begins_with(clause, _spoken("farewells", language)) and len(clause.split()) <= _MOST_OF_FAREWELL:
         return _TOLD
     words, beside, thanks = clause.split(), _beside(), _spoken("small talk", language, "thanks")
-    if _has_any(clause, thanks) and _are_but_for_one(words, beside | thanks):
+    if _has_any(clause, thanks) and (consists_of(words, (beside | thanks).__contains__) or _with_a_name(words, thanks)):
         return "thanks"
     if consists_of(words, beside.__contains__):
         return _TOLD
@@ -147,10 +149,11 @@ def _is_unpraised(told: str) -> bool:
     return has_word(told, (Kind.PAST,), None) and not praises(told)
 
 
-def _are_but_for_one(words: list[str], known: frozenset[str]) -> bool:
-    """True for words of known phrases, but for one that may be a name: "thanks doc"."""
+def _with_a_name(words: list[str], thanks: frozenset[str]) -> bool:
+    """True for thanks and one word that may be a name: "thanks doc", but not "thanks it hurts"."""
+    known = thanks | all_phrases("beside calling off")
     but_one = (words[:place] + words[place + 1 :] for place in range(len(words)))
-    return any(consists_of(each, known.__contains__) for each in (words, *but_one))
+    return any(consists_of(each, known.__contains__) for each in but_one)
 
 
 def _bare(clause: str, language: str | None) -> str:

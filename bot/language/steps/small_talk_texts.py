@@ -110,7 +110,7 @@ def _moment_for(said: str) -> str | None:
     return MOMENT if waits and not any(map(str.isdigit, said)) and not topics_in(said) else None
 
 
-_LOOKS = ("let me see", "let me look", "let me check")
+_LOOKS = ("let me see", "let me look", "let me check", "no time")  # no request, with what is behind: "no time limits"
 _LONGEST_LATER = 6  # words
 _MOST_OF_MOMENT = 8  # words
 

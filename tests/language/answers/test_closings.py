@@ -40,6 +40,15 @@ def test_a_last_clause_or_one_before_reasons_calls_off(text: str) -> None:
         ),
         *('my friend said "forget it"', "he told me to forget it", "my ex won't leave me alone"),
         *("this is terrible, forget it", "I don't want to live anymore", "let me talk to someone, forget it"),
+        *(
+            "never mind, yes",
+            "nvm yes please",
+            "egal, ja",
+            "laisse tomber, oui",
+            "it says: stop",
+            "unless it rains, cancel it",
+        ),
+        *("a tea, it's for my wife, not for me", "friday, no forget that", "two with milk, cancel that"),
         *("no cancelar", "non annullare", "vergiss es nicht", "jangan batalkan", "não esqueça", "не отменяйте"),
     ],
 )
@@ -79,6 +88,7 @@ def test_thanks_are_known_in_the_contacts_language(text: str, language: str) -> 
         *("thanks to your driver we are late", "thanks for ruining my day", "thanks, still waiting"),
         *("it would be lovely to come on friday", "it was not great", "it was great until the bill came"),
         *("the food was great and the waiter was slow", "perfect cake for my mum", "I would love a coffee"),
+        *("thanks it hurts", "thanks everything hurts", "it is unbelievable how long it took"),
         *("you are amazing at losing parcels", "is the coffee amazing", "see you in court", "best time is 8"),
     ],
 )
