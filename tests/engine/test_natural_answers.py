@@ -765,3 +765,13 @@ def test_a_wish_behind_praise_counts(text: str) -> None:
     chat = Talk(BAKERY)
     chat.user(text)
     assert chat.at == "order/pieces"
+@pytest.mark.parametrize(("text", "said"), [("rather not", "No!"), ("I'd rather not say", "Will you come?")])
+def test_who_declines_to_answer_says_no_no(text: str, said: str) -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {comes: boolean}
+steps: {comes: {ask: Will you come?, save: comes}, done: {say: "{% if comes %}Yes{% else %}No{% endif %}!", then: end}}
+""")
+    chat.user("hi")
+    assert said in chat.user(text)[0]

@@ -453,6 +453,8 @@ class AskStep(StepKind):
             return None
         if self.variable is None:
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
+        if self.variable.type == "boolean" and declines(reply.text or ""):
+            return None  # "rather not say" is no "no"
         if self.variable.type == "name" and topic_of(reply.text or "") in (MOMENT, BOT, BYE, HELP):
             return None
         try:
