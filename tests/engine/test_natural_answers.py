@@ -765,6 +765,8 @@ def test_a_wish_behind_praise_counts(text: str) -> None:
     chat = Talk(BAKERY)
     chat.user(text)
     assert chat.at == "order/pieces"
+
+
 @pytest.mark.parametrize(("text", "said"), [("rather not", "No!"), ("I'd rather not say", "Will you come?")])
 def test_who_declines_to_answer_says_no_no(text: str, said: str) -> None:
     chat = Talk("""
@@ -775,3 +777,13 @@ steps: {comes: {ask: Will you come?, save: comes}, done: {say: "{% if comes %}Ye
 """)
     chat.user("hi")
     assert said in chat.user(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["no need to cancel", "cancel? no, go on", "cancel? no", "there is no reason to cancel"]
+)
+def test_who_does_not_want_a_choice_is_asked_again(text: str) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    talk.user(text)
+    assert talk.at == "order/sure"

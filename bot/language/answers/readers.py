@@ -290,6 +290,14 @@ def _side_of(texts: Sequence[str], language: str | None) -> bool | None:
     return next((side.value for side in said if side is not None), None)
 
 
+def denies_own_question(text: str, language: str | None) -> bool:
+    """True for a text that asks, and says no to that: "cancel? no, go on"."""
+    asked, mark, said = text.rpartition("?")
+    first = normalise(said).partition(" ")[0]
+    found = read_yes_no(first, language) if mark and first and normalise(asked) else None
+    return found is not None and not found.value
+
+
 def _is_plain(text: str) -> bool:
     return normalise(text).partition(" ")[0] in _PLAIN
 

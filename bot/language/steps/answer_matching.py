@@ -12,7 +12,7 @@ from bot.core import messages as limits
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
-from bot.language.answers.readers import read_yes_no, same_side
+from bot.language.answers.readers import denies_own_question, read_yes_no, same_side
 from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
@@ -243,6 +243,8 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     corrects = has_word(text, (Kind.CORRECTING,), offer.language)
     if corrects and read_yes_no(text, offer.language) is not None:
         return None  # "no, coffee instead"
+    if denies_own_question(text, offer.language):
+        return None
     means = read()
     valued = [n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)]
     titles = [choice.title for choice in offer.shown]
