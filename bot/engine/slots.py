@@ -440,7 +440,8 @@ class _Question:
             return None if has_choices else cls(kind, context, ())
         if not isinstance(asked, WaitHere):
             return None
-        return cls(kind, replace(context, step_state=asked.step_state), asked.messages)
+        known = turn.frame.step_state if step == turn.frame.step else {}  # what the contact is asked about
+        return cls(kind, replace(context, step_state={**asked.step_state, **known}), asked.messages)
 
     @property
     def words(self) -> str:

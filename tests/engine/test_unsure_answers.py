@@ -79,6 +79,42 @@ def test_words_that_pick_out_no_value_are_a_wrong_reply(declared: str, answer: s
     assert talk.user(reply) == ["A day, please."]
 
 
+@pytest.mark.parametrize(
+    ("declared", "answer", "reply"),
+    [
+        (DAY, "friday or saturday", "the first"),
+        (DAY, "friday or saturday", "the second"),
+        ("datetime", "friday at 3", "3"),
+        ("datetime", "friday at 3", "4pm"),
+        ("datetime", "friday at 3", "at 4"),
+        ("datetime", "next friday at 3pm", "4pm"),
+    ],
+)
+def test_a_place_among_the_values_and_a_time_without_their_day_are_no_new_answer(
+    declared: str, answer: str, reply: str
+) -> None:
+    talk = visit(declared)
+    talk.user(answer)
+    assert talk.user(reply) == ["A day, please."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "values"),
+    [("7 or 8", "8", ["08:00", "20:00"]), ("9 or 3", "at 3", ["03:00", "15:00"])],
+)
+def test_an_hour_that_two_of_the_values_have_is_asked_back(answer: str, reply: str, values: list[str]) -> None:
+    talk = visit("time")
+    talk.user(answer)
+    assert talk.user(reply) == [["Did you mean one of these?", *values]]
+
+
+@pytest.mark.parametrize(("declared", "answer"), [("time", "at 7"), ("integer", "almost 3"), ("integer", "3 or 4")])
+def test_the_same_answer_again_is_a_wrong_reply(declared: str, answer: str) -> None:
+    talk = visit(declared)
+    talk.user(answer)
+    assert talk.user(answer) == ["A day, please."]
+
+
 def test_four_values_are_a_list() -> None:
     talk = visit("datetime")
     assert talk.user("next Friday at 3") == [
@@ -190,8 +226,7 @@ def test_refused_buttons_are_asked_back_as_a_plain_text(keys: str) -> None:
     assert talk.user("Sat 11 May") == ["2030-05-11"]
 
 
-def test_a_slot_does_not_take_it_ahead_but_asks_back() -> None:
-    talk = Talk("""
+CUPS = """
 flow: order
 start: {words: [order], pattern: '(?i)order .*'}
 slots: [cups, day]
@@ -200,6 +235,17 @@ steps:
   cups: {ask: How many?, save: cups}
   day: {ask: For which day?, save: day}
   done: {say: "{{ cups }} for {{ day }}.", then: end}
-""")
+"""
+
+
+def test_a_slot_does_not_take_it_ahead_but_asks_back() -> None:
+    talk = Talk(CUPS)
     assert talk.user("order two, for next Friday") == [ASKED_BACK]
     assert talk.tap("Fri 10 May 2030") == ["2 for 2030-05-10."]
+
+
+def test_a_slot_takes_no_place_among_the_values_for_a_new_answer() -> None:
+    talk = Talk(CUPS)
+    assert talk.user("order two, for next Friday") == [ASKED_BACK]
+    talk.user("the first")
+    assert talk.at == "order/day"

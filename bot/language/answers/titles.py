@@ -220,10 +220,27 @@ def with_time(text: str, titles: Sequence[str], now: datetime, language: str | N
     found: list[int] = []
     for kind, read in (("time", _time), ("date", _date), ("datetime", read_moment)):
         wanted = [_said_by(title, kind, now.date(), now.tzinfo, language) for title in titles]
-        said = read(text, now, language) if any(wanted) else None
-        values = () if said is None else (said.value, *said.others)
-        found += [index for index, value in enumerate(wanted) if value is not None and value in values]
+        values = _values(read(text, now, language)) if any(wanted) else ()
+        clocks = _values(_time(text, now, language)) if kind == "datetime" and any(wanted) else ()
+        found += [
+            index
+            for index, value in enumerate(wanted)
+            if value is not None and (value in values or (kind == "datetime" and value.time() in clocks))
+        ]
     return list(dict.fromkeys(found))
+
+
+def _values(reading: Reading[Any] | None) -> tuple[Any, ...]:
+    return () if reading is None else (reading.value, *reading.others)
+
+
+_MOST_OF_HOUR = 3  # words
+
+
+def with_minutes(text: str, language: str | None) -> str:
+    """An hour that is a number alone as a time of day; any other text as it is."""
+    hour = number_in(text, language) if len(text.split()) <= _MOST_OF_HOUR else None
+    return text if hour is None or hour[1] or hour[0] not in range(25) else f"{hour[0]}:00"
 
 
 @lru_cache(maxsize=1024)
@@ -244,7 +261,7 @@ def _sure(reading: Reading[Any] | None) -> Any:
 
 
 def _time(text: str, now: datetime, language: str | None) -> Reading[time] | None:
-    return read_time(text, language)
+    return read_time(with_minutes(text, language), language)
 
 
 def _date(text: str, now: datetime, language: str | None) -> Reading[date] | None:

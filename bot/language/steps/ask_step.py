@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
@@ -15,8 +15,8 @@ from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMes
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
-from bot.language.answers.readers import read_lack, read_yes_no
-from bot.language.answers.titles import is_yes_or_no, number_in, within
+from bot.language.answers.readers import read_lack, read_time, read_yes_no
+from bot.language.answers.titles import is_yes_or_no, number_in, place_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
 from bot.language.expressions.formats import as_asked, as_title
@@ -461,9 +461,12 @@ class AskStep(StepKind):
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
             asks_back = self.asks_back and not (unsure.open and context.waits is None)
-            return self._ask_which(context, unsure.values, reply.text or "") if asks_back else None
+            is_new = not _is_part(context, reply, unsure.values) and sorted(unsure.values) != _asked_about(context)
+            return self._ask_which(context, unsure.values, reply.text or "") if asks_back and is_new else None
         except InvalidAnswer:
             return self._of_readings(self.variable, context, reply)
+        if _is_part(context, reply, [value]):
+            return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
         if isinstance(self.variable, FilesVariable):
@@ -504,7 +507,7 @@ class AskStep(StepKind):
         with suppress(InvalidAnswer):
             together = Reply(f"{context.step_state[_SAID]} {reply.text}")
             value = _accepted(variable, context, together)
-            if any(value == item["value"] for item in context.step_state[_READINGS]):
+            if value in _readings_of(context):
                 return LeaveStep("then", saved=value, notes=_CONFIRMED)
         return None
 
@@ -628,6 +631,24 @@ _CONFIRMED = ("the contact confirms the value",)
 def _without_readings(context: StepContext) -> dict[str, Any]:
     """The step state of a question about which nothing is asked back."""
     return {name: value for name, value in context.step_state.items() if name not in (_UNSURE, _READINGS, _SAID)}
+
+
+def _asked_about(context: StepContext) -> list[Any]:
+    """The values that the contact is asked about."""
+    return [context.step_state[_UNSURE]] if _UNSURE in context.step_state else _readings_of(context)
+
+
+def _readings_of(context: StepContext) -> list[Any]:
+    return [item["value"] for item in context.step_state.get(_READINGS, ())]
+
+
+def _is_part(context: StepContext, reply: Reply, values: Sequence[Any]) -> bool:
+    """True for other values than those asked about, if a reply may be about these: "the second", "4 pm"."""
+    asked, language = _readings_of(context), context.scope.get(CONTACT_LANGUAGE)
+    if not asked or reply.text is None or any(value in asked for value in values):
+        return False
+    has_no_day = isinstance(asked[0], datetime) and read_time(reply.text, language) is not None
+    return has_no_day or place_in(reply.text, language) is not None
 
 
 def _about(value: Any) -> str:

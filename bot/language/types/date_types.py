@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from bot.core.immutable import immutable
 from bot.language.answers.doubts import values_left_open
 from bot.language.answers.readers import Reading, prepare, read_date, read_moment, read_time
-from bot.language.answers.titles import number_in
+from bot.language.answers.titles import with_minutes
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import DURATION, Form, KeySet, KeySpec
 from bot.language.keys.fields import Fields, text_of
@@ -45,16 +45,9 @@ def _clock_of(node: Node, problems: Problems, what: str) -> time | None:
     return found
 
 
-_MOST_OF_HOUR = 3  # words
 _CLOCK = Form(ANY_TEXT, _clock_of)
 _MIN = KeySpec("min", _CLOCK, "The earliest time that it may be, like 9:00.")
 _MAX = KeySpec("max", _CLOCK, "The latest time that it may be, like 18:00.")
-
-
-def _with_minutes(text: str, language: str | None) -> str:
-    """An hour that is a number alone as a time of day; any other text as it is."""
-    hour = number_in(text, language) if len(text.split()) <= _MOST_OF_HOUR else None
-    return text if hour is None or hour[1] or hour[0] not in range(25) else f"{hour[0]}:00"
 
 
 @immutable
@@ -227,7 +220,7 @@ class TimeVariable(Variable):
     def _left_open(self, text: str, language: str | None) -> Sequence[Sequence[str]]:
         """An hour alone is one, too: ``7  -> 7:00``."""
         return [
-            [_with_minutes(piece, language) for piece in way] for way in values_left_open(text, language) or [[text]]
+            [with_minutes(piece, language) for piece in way] for way in values_left_open(text, language) or [[text]]
         ]
 
     def prepare(self, languages: Iterable[str]) -> None:
