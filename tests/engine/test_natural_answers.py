@@ -223,8 +223,10 @@ def test_who_has_no_answer_is_not_asked_three_times(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no", "no idea"]
-)
+    "text",
+    ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no", "no idea",
+     "no evenings please", "no weekends", "no sundays", "I have no email, use ann@shop.example of my son"],
+)  # fmt: skip
 def test_a_question_a_value_or_a_bare_no_is_no_lack(text: str) -> None:
     chat = Talk(NEEDED)
     chat.user("form")
@@ -606,7 +608,7 @@ def test_the_earliest_and_the_latest_of_times_are_named_without_the_time(text: s
     "text",
     [
         "not the earliest", "the earliest after 12", "the first two", "earliest or latest", "the second earliest", "something later",
-        "the later one", "what is the earliest?", "the earliest is too late", "last time", "the cheapest", "11 at the latest or so",
+        "the later one", "what is the earliest?", "earliest?", "the earliest is too late", "last time", "the cheapest", "11 at the latest or so",
     ],
 )  # fmt: skip
 def test_other_words_beside_the_earliest_name_no_time(text: str) -> None:

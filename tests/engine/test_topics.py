@@ -58,6 +58,7 @@ DRINKS = ["Which drink?", "Espresso", "Tea"]
         ("☕☕", [*DRINKS]),
         ("2 ☕ pls", [*DRINKS]),
         ("i dont want any esspresso", [f"Sorry, I didn't understand that.\n\n{MENU[0]}", *MENU[1:]]),
+        ("i never orderd an esspresso", [f"Sorry, I didn't understand that.\n\n{MENU[0]}", *MENU[1:]]),
         ("my esspresso was lovely", [f"Sorry, I didn't understand that.\n\n{MENU[0]}", *MENU[1:]]),
         ("der Kaffee war kalt, ich will mein Geld zurück", "Sorry to hear that."),
         ("I need to cancel my reservation", "One moment."),

@@ -13,6 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
+from bot.language.answers.phrases import phrase_pattern
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.topics import is_question
@@ -219,8 +220,8 @@ def _says_no_value(text: TokenizedText, at: int) -> bool:
 
 
 def read_lack(text: str, language: str | None = None) -> bool:
-    """True if a text says that something is missing, and names no value: "I don't have a photo"."""
-    if is_question(text):
+    """True if a text says that something is missing, and names no value: "I don't have a photo", not "no evenings"."""
+    if is_question(text) or "@" in text or phrase_pattern("other days").search(normalise(text)):
         return False
 
     def read(text: TokenizedText) -> bool | None:
@@ -230,7 +231,8 @@ def read_lack(text: str, language: str | None = None) -> bool:
         ):
             start = next(text.ends_of(start, Kind.HARMLESS), text.length)
         clause = next((at for at in range(end + 1, text.length) if "," in text.tokens.gap(at)), text.length)
-        return end > 0 and clause - end < _MOST_MISSING and _says_no_values(text, end)
+        names_part = any(kind is Kind.PART for at in range(end, text.length) for _, kind, _ in text.marks[at])
+        return end > 0 and clause - end < _MOST_MISSING and not names_part and _says_no_values(text, end)
 
     return bool(in_each_language(text, language, read))
 

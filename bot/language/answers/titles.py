@@ -116,7 +116,7 @@ def extreme_in(text: str, titles: Sequence[str], now: datetime, language: str | 
     value do not count.
     """
     named = _meanings_of(text, Kind.EXTREME, language)
-    if len(named) != 1 or is_question(text):
+    if len(named) != 1 or is_question(text) or "?" in text:
         return None
     name = named.pop()
     for kind, names in _ORDERS:

@@ -23,7 +23,7 @@ from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
 from bot.core.text import in_letters
 from bot.language.answers.closings import kind_words
-from bot.language.answers.denials import is_negated
+from bot.language.answers.denials import denies, is_negated
 from bot.language.answers.sentences import is_told
 from bot.language.answers.titles import has_word
 from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
@@ -273,7 +273,8 @@ class TriggerIndex:
             known = [phrase for phrase, _ in phrases]
             found = match_wider(text, known, how)
             said = "" if found is None else known[found]
-            if found is None and how == ANYWHERE and (near := slipped(normalise(text), known)) is not None:
+            near = slipped(normalise(text), known) if found is None and how == ANYWHERE else None
+            if near is not None and not denies(text, language):
                 found, said = near
             if found is None or is_negated(text, said, language) or is_told(text, said, language):
                 continue
