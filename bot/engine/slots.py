@@ -36,7 +36,7 @@ from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
-from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.source.word_matching import CLOSE, LONGEST, contains, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
@@ -65,8 +65,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     language = turn.contact_language
     corrected = without_fault(text, language, complaints=True)
     text = without_fault(text, language)
-    if corrected != text:  # "the email is wrong, it's a@b.de"
-        whole = [step for step in turn.flow.slots if answered(turn, step, corrected) is not None]
+    if corrected != text:  # "the email is wrong, it's a@b.de", but not "the order is wrong, I got 3"
+        fault = normalise(text.removesuffix(corrected))
+        named = [step for step in turn.flow.slots if contains(fault, normalise(step))]
+        whole = [step for step in named if answered(turn, step, corrected) is not None]
         return ({whole[0]: corrected}, False) if len(whole) == 1 else ({}, True)
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]

@@ -789,3 +789,11 @@ def test_who_does_not_want_a_choice_is_asked_again(text: str) -> None:
     talk.user("order")
     talk.user(text)
     assert talk.at == "order/sure"
+
+
+@pytest.mark.parametrize("text", ["the order was wrong, on friday", "the bill is wrong, friday"])
+def test_something_else_that_is_called_wrong_corrects_no_answer(text: str) -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    chat.user(text)
+    assert chat.user("ann.smith@example.com") == ["Which day?"]
