@@ -67,8 +67,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     text = without_fault(text, language)
     if corrected != text:  # "the email is wrong, it's a@b.de", but not "the order is wrong, I got 3"
         fault = normalise(text.removesuffix(corrected))
-        named = [step for step in turn.flow.slots if contains(fault, normalise(step))]
-        whole = [step for step in named if answered(turn, step, corrected) is not None]
+        wrong = [step for step in turn.flow.slots if contains(fault, normalise(step))]
+        whole = [step for step in wrong if answered(turn, step, corrected) is not None]
         return ({whole[0]: corrected}, False) if len(whole) == 1 else ({}, True)
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
