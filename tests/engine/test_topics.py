@@ -387,9 +387,3 @@ def test_a_was_in_another_clause_tells_nothing_of_what_is_ordered() -> None:
 )
 def test_what_has_not_come_and_who_has_not_answered_is_a_complaint(text: str) -> None:
     assert Talk(FLOWS).user(text) == ["Sorry to hear that."]
-
-
-def test_a_day_is_no_slip_of_a_word() -> None:
-    chat = Talk("flow: facts\nstart: {words: [todays], match: anywhere}\nsteps:\n  a: {say: Facts., then: end}\n")
-    assert chat.user("todys, please") == ["Facts."]
-    assert chat.user("just bread today") == []

@@ -108,7 +108,9 @@ def test_an_hour_that_two_of_the_values_have_is_asked_back(answer: str, reply: s
     assert talk.user(reply) == [["Did you mean one of these?", *values]]
 
 
-@pytest.mark.parametrize(("declared", "answer"), [("time", "at 7"), ("integer", "almost 3"), ("integer", "3 or 4")])
+@pytest.mark.parametrize(
+    ("declared", "answer"), [("time", "at 7"), ("integer", "almost 3"), ("integer", "3 or 4"), ("number", "1.500")]
+)
 def test_the_same_answer_again_is_a_wrong_reply(declared: str, answer: str) -> None:
     talk = visit(declared)
     talk.user(answer)

@@ -24,7 +24,7 @@ from bot.core.session import Frame, Session
 from bot.core.text import in_letters
 from bot.language.answers.closings import kind_words
 from bot.language.answers.denials import denies, is_negated
-from bot.language.answers.sentences import OF_TIMES, is_told
+from bot.language.answers.sentences import is_told
 from bot.language.answers.titles import has_word
 from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
 from bot.language.answers.wishes import (
@@ -274,7 +274,7 @@ class TriggerIndex:
             found = match_wider(text, known, how)
             said = "" if found is None else known[found]
             near = slipped(normalise(text), known) if found is None and how == ANYWHERE else None
-            if near is not None and not denies(text, language) and not has_word(near[1], OF_TIMES, language):
+            if near is not None and not denies(text, language):
                 found, said = near
             if found is None or is_negated(text, said, language) or is_told(text, said, language):
                 continue

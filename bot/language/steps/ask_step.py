@@ -405,7 +405,8 @@ class AskStep(StepKind):
         if {_UNSURE, _READINGS}.isdisjoint(context.step_state):
             return None
         unsure = context.step_state.get(_UNSURE)
-        if _READINGS in context.step_state:
+        repeats = not reply.is_tap and reply.text == context.step_state.get(_SAID)  # "1.500" is not 1,500
+        if _READINGS in context.step_state and not repeats:
             offer = self._readings(context, context.step_state[_READINGS])
             chosen = meaning(offer, reply, lambda: lambda _: False)
             if isinstance(chosen, LeaveStep):
