@@ -51,6 +51,8 @@ _TOO_LONG = "the message is too long to look for answers to {} questions"
 _NOT_WISHED = (Kind.ASKING, Kind.TELLING)
 _EDGES = " ,.;:!?\n"
 _FURTHER = 3  # words behind an answer: one, and another answer
+_CORRECTING = (Kind.CORRECTING, Kind.NO)
+_MOST_BETWEEN = 3  # words between an answer and the one that corrects it
 _ASKS = lazy_pattern("[?？؟]")
 
 
@@ -541,13 +543,18 @@ class _Question:
         return next(same, (first, end))
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
-        """True if a different answer follows, behind one word: "Friday or Saturday"."""
-        for length in range(1, _FURTHER):
-            place = range(end + 1, end + 1 + length)
-            if place.stop <= len(words) and used.isdisjoint(place):
-                other = self.answered(_piece(words, place.start, place.stop))
-                if other is not None and other != answer:
-                    return True
+        """True if a different answer follows, behind one word, or behind several that correct: "Friday or Saturday", "2,
+        no wait, 3".
+        """
+        language = self.context.scope.get(CONTACT_LANGUAGE)
+        for start in range(end + 1, min(end + 1 + _MOST_BETWEEN, len(words))):
+            if start > end + 1 and not has_word(_piece(words, end, start), _CORRECTING, language):
+                continue
+            for stop in range(start + 1, min(start + _FURTHER, len(words) + 1)):
+                if used.isdisjoint(range(start, stop)):
+                    other = self.answered(_piece(words, start, stop))
+                    if other is not None and other != answer:
+                        return True
         return False
 
 

@@ -797,3 +797,31 @@ def test_something_else_that_is_called_wrong_corrects_no_answer(text: str) -> No
     chat.user("order")
     chat.user(text)
     assert chat.user("ann.smith@example.com") == ["Which day?"]
+
+
+TEAS = """
+flow: teas
+start: {words: [teas]}
+slots: [cups, day]
+vars: {cups: {type: integer}, day: {type: date}}
+steps:
+  cups: {ask: How many?, save: cups}
+  day: {ask: When?, save: day}
+  done: {say: "{{ cups }}", then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["2, no wait, 3", "two, i mean 3", "one, wait, no, two", "2 no 3"])
+def test_an_answer_that_is_taken_back_is_asked_again(text: str) -> None:
+    chat = Talk(TEAS)
+    chat.user("teas")
+    chat.user(text)
+    assert chat.at == "teas/cups"
+
+
+@pytest.mark.parametrize("text", ["two, no sugar", "2 on Friday", "two, please"])
+def test_an_answer_beside_something_else_is_taken(text: str) -> None:
+    chat = Talk(TEAS)
+    chat.user("teas")
+    chat.user(text)
+    assert chat.at != "teas/cups"
