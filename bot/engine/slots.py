@@ -543,8 +543,8 @@ class _Question:
         return next(same, (first, end))
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
-        """True if a different answer follows, behind one word, or behind several that correct: "Friday or Saturday", "2,
-        no wait, 3".
+        """True if a different answer follows, behind one word or behind several that correct: "Friday or Saturday",
+        "2, no wait, 3".
         """
         language = self.context.scope.get(CONTACT_LANGUAGE)
         for start in range(end + 1, min(end + 1 + _MOST_BETWEEN, len(words))):

@@ -90,14 +90,17 @@ def _answer_here(executor: Executor, topic: str, reply: Reply) -> bool:
 
 def answer_outside(executor: Executor, reply: Reply) -> bool:
     """Answer small talk of a contact who is in no flow. A greeting starts the flow with `otherwise`; so does a call for
-    help, after the words that can be written. A sticker is a smile.
+    help, after the words that can be written, and a first goodbye to a bot that hears crises. A sticker is a smile.
     """
     turn = executor.turn
     smiles = reply.kind == "sticker" and SMILE in turn.library.bot.small_talk
     topic = SMILE if smiles else _topic(turn, reply) or _kind_topic(turn, reply)
     starts = triggers(turn)
     welcomes = starts.otherwise is not None
-    if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit))):
+    first = not turn.session.visit
+    if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and first))):
+        return False
+    if topic == BYE and first and hears_crises(turn):
         return False
     if _started(turn, topic, reply) is not None or starts.by_event(turn.event) is not None:
         return False

@@ -200,6 +200,14 @@ def test_a_bot_that_hears_crises_leaves_thanks_in_many_words_to_its_flows() -> N
     assert "You're welcome!" not in Talk(crisis, BOT).user("thank you for everything, I loved you all")
 
 
+def test_a_first_goodbye_to_a_bot_that_hears_crises_starts_its_flow() -> None:
+    crisis = FLOWS + "---\nflow: urgent\nstart: {topics: crisis}\nsteps: {a: {say: Call 112., then: end}}\n"
+    talk = Talk(crisis, BOT)
+    talk.user("goodbye")
+    assert talk.at == "main/menu"
+    assert Talk(FLOWS, BOT).user("goodbye") == ["All right. See you!"]
+
+
 @pytest.mark.parametrize("text", ["have to check with my mum, brb", "im at work, ask me tonight", "not now, later"])
 def test_who_puts_it_off_with_a_reason_is_not_asked_again(text: str) -> None:
     assert at_cups().user(text) == ["No hurry, take your time."]
