@@ -129,6 +129,7 @@ class Contact:
             if self._waits_for_person:
                 self.simulation.gateway.happen("conversation.resolved", {})
                 self.look()
+        self.wait(timedelta(hours=1))  # for what a schedule has begun at this very moment
 
     # The acts of a contact
 
