@@ -98,7 +98,7 @@ def _has_any(text: str, known: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def kind_words(text: str, language: str | None) -> str | None:
-    """``thanks`` or ``praise`` for a text that is nothing else, apart from a farewell and what is told beside them.
+    """The topic of a text that only thanks or praises, perhaps beside a farewell or a statement; else None.
 
     ``kind_words("Thank you for the quick repair, it works", "en")  -> "thanks"``
     """

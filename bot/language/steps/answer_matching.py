@@ -354,8 +354,8 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     return place - 1
 
 
-def _says(side: bool, word: str, language: str | None) -> bool:
-    said = read_yes_no(word, language)
+def _says(side: bool, text: str, language: str | None) -> bool:
+    said = read_yes_no(text, language)
     return said is not None and said.value == side
 
 
@@ -423,8 +423,7 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
 
 def _refuses(phrase: str, language: str | None) -> bool:
     """True for a "no" or "nothing", which says something else in a sentence: "nothing helps"."""
-    said = read_yes_no(phrase, language)
-    return (said is not None and not said.value) or is_phrase(phrase, (Kind.NOTHING,), language)
+    return _says(False, phrase, language) or is_phrase(phrase, (Kind.NOTHING,), language)
 
 
 def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[int]]:

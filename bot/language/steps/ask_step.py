@@ -513,7 +513,7 @@ class AskStep(StepKind):
         return None
 
     def _ask_which(self, context: StepContext, values: Sequence[Any], said: str) -> WaitHere:
-        """Ask which of these values the answer means; if it is one, whether it is meant."""
+        """Ask which of these values the answer means, or whether it means the only value."""
         known, notes = _without_readings(context), ("the answer may mean several values",)
         if len(values) == 1:
             body = wording(context.scope, "did_you_mean_this", value=as_asked(values[0], context.scope))
