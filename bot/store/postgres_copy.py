@@ -1,7 +1,7 @@
 """Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, for copies in one transaction."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
@@ -16,6 +16,7 @@ from bot.store.postgres_database import (
     Connection,
     alone,
     connect,
+    free_locks,
     in_order,
     require_tables,
     translated,
@@ -79,7 +80,8 @@ def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
     """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`,
     `StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`.
     """
-    with trouble_in_words(address), connect(address, "engine") as connection:
+    with trouble_in_words(address), connect(address, "engine") as connection, ExitStack() as at_end:
+        at_end.callback(free_locks, connection)
         address = replace(address, shards=require_tables(address, connection))
         (number, *_) = connection.execute(VERSION).fetchone() or (0, 0, 1)
         if number > schema_version():

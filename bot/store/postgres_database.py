@@ -102,6 +102,13 @@ def alone(shard: int | None) -> str:
     return f"SELECT pg_try_advisory_lock({_alone_lock(shard)})"
 
 
+def free_locks(connection: Connection) -> None:
+    """Free the locks of a session that is closed next: the server ends it only a moment after its connection."""
+    if not connection.closed:
+        with suppress(psycopg.Error):
+            connection.execute("SELECT pg_advisory_unlock_all()")
+
+
 ERRORS_OF_VALUES = (
     psycopg.DataError,
     psycopg.IntegrityError,
@@ -324,9 +331,8 @@ class PostgresDatabase:
         """Close the connection. It may be called twice."""
         with self._lock:
             if self._open is not None:
-                if self._alone and not self._open.closed:
-                    with suppress(psycopg.Error):  # the session itself ends a moment later
-                        self._open.execute(f"SELECT pg_advisory_unlock({_alone_lock(self._address.shard)})")
+                if self._alone:
+                    free_locks(self._open)
                 self._open.close()
 
     def _connection(self) -> Connection:

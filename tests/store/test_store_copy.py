@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +36,8 @@ from bot.store.files import (
 )
 from bot.store.inbox import _APPEND, InboxReader
 from bot.store.kept_files import kept_files
-from bot.store.opening import engine_reader, log_writer, signal_key
+from bot.store.opening import engine_reader, engine_writer, log_writer, signal_key
+from bot.store.postgres_copy import stopped_database
 from bot.store.sqlite_schema import migrate, tables
 from bot.store.store_copy import CannotCopy, copy_store
 from bot.store.store_schema import MIGRATIONS, Migration
@@ -189,6 +190,17 @@ def test_the_same_store_twice_is_refused(full: Path, database: PostgresAddress) 
             copy_store(store, store)
     with pytest.raises(StoreExists):  # by another address
         copy_store(database, PostgresAddress(database.url + "&connect_timeout=9", database.beside, database.files))
+
+
+def test_a_store_that_was_copied_may_be_written_though_its_session_has_not_ended_yet(
+    database: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as as_a_slow_server, ExitStack() as at_end:
+        as_a_slow_server.setattr(psycopg.Connection, "close", lambda session: at_end.callback(session.pgconn.finish))
+        with stopped_database(database):
+            pass
+        engine_writer(database).close()
+        engine_writer(database).close()
 
 
 def test_a_store_in_use_is_not_copied(
