@@ -359,6 +359,24 @@ def test_enter_sends_shift_and_enter_begins_a_line_and_the_next_answer_can_be_wr
     assert heard(live, ANN) == ["One moment.", "Milk it is.\nAnything else?"]
 
 
+def test_who_writes_elsewhere_before_the_page_is_ready_goes_on_there(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    held: list[Route] = []
+    page.route("**/console.js", lambda route: held.append(route))
+    page.get_by_label("Your answer").fill("Milk it is.")
+    page.get_by_role("button", name="Send", exact=True).click(no_wait_after=True)
+    expect(page.locator(".bubble.person")).to_be_visible()
+    page.get_by_text("Note for colleagues").click()
+    note = page.get_by_label("The contact does not see it")
+    note.press_sequentially("She is ")
+    held[0].continue_()
+    page.wait_for_load_state()
+    note.page.keyboard.type("allergic.")
+    expect(note).to_have_value("She is allergic.")
+
+
 def test_a_ready_reply_is_put_where_the_cursor_is_and_is_sent_by_the_person(live: Live) -> None:
     say(live, ANN, "help")
     live.console.ask(TakeOver(ANN, by="abel"))

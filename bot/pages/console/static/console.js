@@ -69,12 +69,13 @@ document.addEventListener("click", (event) => {
   answer.focus();
 });
 
-// After an answer the next one can be written at once.
+// After an answer the next one can be written at once. Who has begun to write elsewhere while the page was loaded goes on there.
 const ANSWERED = "answered";
 document.addEventListener("submit", (event) => {
   if (event.target.matches(".answer")) sessionStorage.setItem(ANSWERED, location.pathname);
 });
-if (sessionStorage.getItem(ANSWERED) === location.pathname) document.getElementById("answer")?.focus({ preventScroll: true });
+const writes = document.activeElement !== document.body;
+if (!writes && sessionStorage.getItem(ANSWERED) === location.pathname) document.getElementById("answer")?.focus({ preventScroll: true });
 sessionStorage.removeItem(ANSWERED);
 
 // A page that was hidden has missed changes. The count of the inbox alone is not worth a connection.
