@@ -166,3 +166,8 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_sessionfinish() -> None:
+    """A process that ends looks for no garbage: it would take seconds of a core in each."""
+    gc.freeze()
