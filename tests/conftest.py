@@ -23,6 +23,7 @@ MEMORY = Path("/dev/shm")
 ROOM = 1 << 30  # bytes; the tests take a fifth of it at most
 LONGEST = (
     "test_kill.py",
+    "test_views.py",
     "test_trouble.py",
     "test_soundness.py",
     "test_random.py",

@@ -367,7 +367,7 @@ def test_who_writes_elsewhere_before_the_page_is_ready_goes_on_there(live: Live)
     page.route("**/console.js", lambda route: held.append(route))
     page.get_by_label("Your answer").fill("Milk it is.")
     page.get_by_role("button", name="Send", exact=True).click(no_wait_after=True)
-    expect(page.locator(".bubble.person")).to_be_visible()
+    expect(page.get_by_label("Your answer")).to_have_value("")  # the next page
     page.get_by_text("Note for colleagues").click()
     note = page.get_by_label("The contact does not see it")
     note.press_sequentially("She is ")
