@@ -120,6 +120,22 @@ def test_a_step_is_opened_and_closed_by_keyboard_and_the_map_shows_what_has_the_
     expect(last).to_be_focused()
 
 
+def test_a_step_keeps_the_focus_when_an_edit_draws_others_before_it(shown: Shown) -> None:
+    page = shown.page
+    page.locator("#flow").select_option("main")
+    lots, thanks = (
+        page.locator("#drawing .place", has=page.locator(f"[data-place='main/{n}']")) for n in ("lots", "thanks")
+    )
+    tab_to(page, thanks)
+    shown.save(FLOWS.replace("lots: {say: So many!}", "lots: {say: So many!}\n" + "".join(f"  more{n}: {{say: More}}\n" for n in range(3))))  # fmt: skip
+    expect(page.locator("[data-place='main/more2']")).to_be_attached()
+    expect(thanks).to_be_focused()
+    tab_to(page, lots)
+    shown.save(FLOWS)
+    expect(page.locator("[data-place='main/more2']")).not_to_be_attached()
+    expect(lots).to_be_focused()
+
+
 def test_a_model_is_answered_by_keyboard(shows: Callable[[str], Shown]) -> None:
     shown = shows(TALK)
     page = shown.page

@@ -56,6 +56,14 @@ def test_the_html_is_what_the_server_says(page: Page) -> None:
         assert page.locator("#part").inner_html() == wanted
 
 
+@pytest.mark.parametrize("focused", "xyz")
+def test_what_has_the_focus_keeps_it_when_the_order_changes(page: Page, focused: str) -> None:
+    put(page, "".join(f"<button id={name}>{name}</button>" for name in "xyz"))
+    page.locator(f"#{focused}").focus()
+    put(page, "".join(f"<button id={name}>{name}</button>" for name in "zyx"))
+    assert page.evaluate("document.activeElement.id") == focused
+
+
 def test_what_is_ticked_stays_so_when_numbers_change_and_rows_come_and_go(page: Page) -> None:
     put(page, letters(1, 2, 3))
     page.get_by_label("2").check()

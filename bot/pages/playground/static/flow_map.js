@@ -14,6 +14,7 @@ function prepare(drawing) {
   svg.removeAttribute("height");
   for (const box of svg.querySelectorAll("[data-place]")) {
     const group = box.parentNode;
+    group.id = `place ${box.dataset.place}`; // by which it is known in the next drawing
     group.setAttribute("tabindex", "0");
     group.setAttribute("role", "button");
     group.setAttribute("aria-label", box.dataset.place);

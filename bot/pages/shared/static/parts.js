@@ -12,8 +12,10 @@ document.addEventListener("click", (event) => {
 // children that it is of, where it is not of all.
 export function replace(element, html, prepare) {
   const fresh = document.createElement("template");
+  const focused = document.activeElement;
   fresh.innerHTML = html;
   fit(element, fresh.content, prepare?.(fresh.content));
+  if (focused.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true }); // it was moved
 }
 
 // What a node is known by where others come before it or go: its id; a row's first box or link.
