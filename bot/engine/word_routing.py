@@ -11,7 +11,8 @@ from bot.engine.frame_stack import end_all, forget, note_unanswered, remove_step
 from bot.engine.starting_flows import find_start, hears_crises, start_by_message
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.answers.closings import calls_off, wants_silence
-from bot.language.answers.titles import within
+from bot.language.answers.titles import has_word, within
+from bot.language.answers.words import Kind
 from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import contains, normalise
 from bot.language.steps.step_kind import Reply
@@ -173,11 +174,15 @@ def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]
 
 
 def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> Iterator[Word]:
-    """The words that a text has beside others that change nothing, or as its last clause: "too dear, forget it"."""
+    """The words that a text has beside others that change nothing, or as its last clause: "too dear, forget it".
+
+    A number changes something: "cancel one".
+    """
     said = normalise(text)
+    counts = has_word(text, (Kind.NUMBER,), language)
     clause = normalise(_CLAUSE_END.split(text.rstrip(" .!"))[-1])
     for words in levels:
-        known = [word for word in words if contains(said, word)]
+        known = [word for word in words if contains(said, word) and has_word(word, (Kind.NUMBER,), language) == counts]
         found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
         if found is not None:
             yield words[known[found]]

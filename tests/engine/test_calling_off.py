@@ -63,6 +63,13 @@ def test_without_a_word_it_is_a_goodbye_and_the_question_is_not_asked_again() ->
     assert chat.user("3") == ["Your name?"]
 
 
+@pytest.mark.parametrize("text", ["drop one", "please drop just one", "stop one"])
+def test_a_word_beside_a_number_may_mean_a_part_and_is_asked_again(text: str) -> None:
+    chat = at("cups", BOT + "words: {drop: {say: Bye!, then: end}, stop: {say: Bye!, then: end}}\n")
+    chat.user(text)
+    assert chat.at == "main/cups"
+
+
 @pytest.mark.parametrize("text", ["don't forget it", "forget it, make it 3 or 4", "I can't stop now"])
 def test_what_calls_nothing_off_is_asked_again(text: str) -> None:
     chat = at("cups")
