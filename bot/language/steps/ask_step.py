@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
@@ -15,21 +15,30 @@ from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMes
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
-from bot.language.answers.readers import read_lack, read_time, read_yes_no
-from bot.language.answers.titles import is_yes_or_no, number_in, place_in, within
+from bot.language.answers.readers import read_lack, read_yes_no
+from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
-from bot.language.expressions.formats import as_asked, as_title
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, WORDING_OR_NOTHING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning, several_named
+from bot.language.steps.asking_back import (
+    ask_which,
+    asked_about,
+    asks_back,
+    confirmed,
+    is_part,
+    picked,
+    refused,
+    without_readings,
+)
 from bot.language.steps.choice_limits import ShownForm, check_choices, choice_texts, shown_form
 from bot.language.steps.choice_reader import CHOICES, read_choices
 from bot.language.steps.choices import Choices, StartingWords
@@ -65,19 +74,18 @@ from bot.language.steps.step_kind import (
     StepResult,
     WaitForEffect,
     WaitHere,
-    value_hash,
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
-from bot.language.steps.yes_no_question import agreed, question
 from bot.language.types.structured_types import FilesVariable, FileVariable
 from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.variable import UnsureAnswer
 
-_UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
-_READINGS, _SAID = "readings", "said"  # those of an answer that may mean several values, as choices, and its words
-_FILES, _KEPT = "files", "kept"  # those of an answer with several: those that are not kept yet, and those that are
+_FILES, _KEPT = (
+    "files",
+    "kept",
+)  # in what the step remembers, those of an answer with several: those that are not kept yet, and those that are
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 
@@ -352,7 +360,7 @@ class AskStep(StepKind):
         step_state = {**context.step_state, "plain": True}
         if (
             self.choices is None
-            or not {_UNSURE, _READINGS}.isdisjoint(step_state)
+            or asks_back(step_state)
             or not self.choices.offers(step_state)
             or not isinstance(message, Buttons | ListMessage)
         ):
@@ -402,21 +410,9 @@ class AskStep(StepKind):
 
     def _confirmed(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""
-        if {_UNSURE, _READINGS}.isdisjoint(context.step_state):
-            return None
-        unsure = context.step_state.get(_UNSURE)
-        repeats = not reply.is_tap and reply.text == context.step_state.get(_SAID)  # "1.500" is not 1,500
-        if _READINGS in context.step_state and not repeats:
-            offer = self._readings(context, context.step_state[_READINGS])
-            chosen = meaning(offer, reply, lambda: lambda _: False)
-            if isinstance(chosen, LeaveStep):
-                return LeaveStep("then", saved=chosen.saved, notes=_CONFIRMED)
-        match agreed(context, reply, _about(unsure)):
-            case True if unsure is not None:
-                return LeaveStep("then", saved=unsure, notes=_CONFIRMED)
-            case False:
-                return self.ask_again(replace(context, step_state=_without_readings(context)), context.text(self.body))
-        return None
+        if refused(context, reply):
+            return self.ask_again(replace(context, step_state=without_readings(context)), context.text(self.body))
+        return confirmed(context, self.body.mark, reply)
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The choice that a reply makes. A choice that does not end the question shows it once more."""
@@ -461,12 +457,12 @@ class AskStep(StepKind):
         try:
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
-            asks_back = self.asks_back and not (unsure.open and context.waits is None)
-            is_new = not _is_part(context, reply, unsure.values) and sorted(unsure.values) != _asked_about(context)
-            return self._ask_which(context, unsure.values, reply.text or "") if asks_back and is_new else None
+            asks = self.asks_back and not (unsure.open and context.waits is None)
+            is_new = not is_part(context, reply, unsure.values) and sorted(unsure.values) != asked_about(context)
+            return ask_which(context, self.body.mark, unsure.values, reply.text or "") if asks and is_new else None
         except InvalidAnswer:
-            return self._of_readings(self.variable, context, reply)
-        if _is_part(context, reply, [value]):
+            return picked(context, reply, partial(_accepted, self.variable, context))
+        if is_part(context, reply, [value]):
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
@@ -496,32 +492,6 @@ class AskStep(StepKind):
         if not files or not variable.keeps_files:
             return LeaveStep("then", saved=[*kept, *files], notes=notes)
         return WaitForEffect(effect=variable.fetch(files[0]), step_state={_FILES: files, _KEPT: kept}, notes=notes)
-
-    def _readings(self, context: StepContext, made: Sequence[Mapping[str, Any]]) -> ShownChoices:
-        """The values that an answer may mean, as choices."""
-        return ShownChoices(Choices("options", self.body.mark), context, {"made": made})
-
-    def _of_readings(self, variable: Variable, context: StepContext, reply: Reply) -> LeaveStep | None:
-        """The value that a reply picks out of those that the contact is asked about: "in the evening", after "at 7"."""
-        if reply.text is None or _READINGS not in context.step_state:
-            return None
-        with suppress(InvalidAnswer):
-            together = Reply(f"{context.step_state[_SAID]} {reply.text}")
-            value = _accepted(variable, context, together)
-            if value in _readings_of(context):
-                return LeaveStep("then", saved=value, notes=_CONFIRMED)
-        return None
-
-    def _ask_which(self, context: StepContext, values: Sequence[Any], said: str) -> WaitHere:
-        """Ask which of these values the answer means, or whether it means the only value."""
-        known, notes = _without_readings(context), ("the answer may mean several values",)
-        if len(values) == 1:
-            body = wording(context.scope, "did_you_mean_this", value=as_asked(values[0], context.scope))
-            message = question(context, body, _about(values[0]))
-            return WaitHere((message,), {**known, _UNSURE: values[0]}, notes=notes)
-        made = [{"title": as_title(value, context.scope), "value": value, "about": None} for value in sorted(values)]
-        messages = self._readings(context, made).messages(wording(context.scope, "did_you_mean"), None, None)
-        return WaitHere(messages, {**known, _READINGS: made, _SAID: said}, notes=notes)
 
     def lacks_answer(self, context: StepContext, reply: Reply) -> bool:
         """True for "I have no email", where only a value that the contact has is an answer."""
@@ -624,37 +594,6 @@ def _has_files(context: StepContext) -> bool:
 
 def _takes_every_text(variable: Variable | None) -> bool:
     return variable is None or (variable.takes_any_words and not variable.bounded)
-
-
-_CONFIRMED = ("the contact confirms the value",)
-
-
-def _without_readings(context: StepContext) -> dict[str, Any]:
-    """The step state of a question about which nothing is asked back."""
-    return {name: value for name, value in context.step_state.items() if name not in (_UNSURE, _READINGS, _SAID)}
-
-
-def _asked_about(context: StepContext) -> list[Any]:
-    """The values that the contact is asked about."""
-    return [context.step_state[_UNSURE]] if _UNSURE in context.step_state else _readings_of(context)
-
-
-def _readings_of(context: StepContext) -> list[Any]:
-    return [item["value"] for item in context.step_state.get(_READINGS, ())]
-
-
-def _is_part(context: StepContext, reply: Reply, values: Sequence[Any]) -> bool:
-    """True for other values than those asked about, if a reply may be about these: "the second", "4 pm"."""
-    asked, language = _readings_of(context), context.scope.get(CONTACT_LANGUAGE)
-    if not asked or reply.text is None or any(value in asked for value in values):
-        return False
-    has_no_day = isinstance(asked[0], datetime) and read_time(reply.text, language) is not None
-    return has_no_day or place_in(reply.text, language) is not None
-
-
-def _about(value: Any) -> str:
-    """A key that tells "did you mean ...?" about one value from that about another, in the ids of its buttons."""
-    return value_hash(_UNSURE, value)
 
 
 def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:
