@@ -13,7 +13,7 @@ from dataclasses import replace
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
-from bot.core.messages import Message, clip, in_plain_text
+from bot.core.messages import ROWS_PER_SECTION, Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
@@ -29,7 +29,7 @@ from bot.language.answers.sentences import (
     undisturbed,
     words_in,
 )
-from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in, place_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.wishes import wished
 from bot.language.answers.words import Kind
@@ -76,6 +76,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     words = written[:MOST_WORDS]
     if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):
         return {}, True
+    waiting = None if turn.frame.waits is None else turn.known_step
+    offers = waiting is not None and waiting.facts.choices_alone
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     may_answer = {step: question.may_answer(words) for step, question in questions.items()}
@@ -103,6 +105,9 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
                         if chooses and not is_meant(words, ends, language, Reach.BESIDE):
+                            continue
+                        if offers and step != turn.frame.step and _may_be_row(_piece(words, *ends), language):
+                            unsure[step].update(place)
                             continue
                         if step in found:
                             if answer != named[step] or not chooses:
@@ -272,6 +277,12 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     if begins_span(before, language):
         return True
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
+def _may_be_row(piece: str, language: str | None) -> bool:
+    """True for the place of a choice, "the first", which is no day where choices are shown."""
+    place = place_in(piece, language)
+    return place is not None and place <= ROWS_PER_SECTION
 
 
 def _counts_something(words: Sequence[str], first: int, end: int, language: str | None) -> bool:

@@ -1,5 +1,7 @@
 """Answers as people write them: a reason behind a yes or no, what is missing, marks, codes and spoken addresses."""
 
+from datetime import date
+
 import pytest
 
 from tests.talk import BOT, Talk
@@ -825,3 +827,39 @@ def test_an_answer_beside_something_else_is_taken(text: str) -> None:
     chat.user("teas")
     chat.user(text)
     assert chat.at != "teas/cups"
+
+
+VISIT = """
+flow: main
+start: {words: [visit]}
+slots: [day, at]
+vars: {day: date, at: time, email: email}
+steps:
+  day: {ask: Which day?, save: day}
+  at: {ask: When?, save: at, options: {"10:00": {value: "10:00"}, "11:00": {value: "11:00"}, "15:30": {value: "15:30"}}}
+  email: {ask: Your email?, save: email, skip: ["no"]}
+  done: {say: "{{ day }} {{ at }}", then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["the second", "lovely, the second", "ok the 2nd please"])
+def test_a_place_where_choices_are_shown_is_no_day_of_another_question(text: str) -> None:
+    chat = Talk(VISIT)
+    for each in ("visit", "tomorrow", text):
+        chat.user(each)
+    assert (chat.at, chat.vars["day"]) == ("main/at", date(2030, 5, 7))
+
+
+def test_a_place_that_no_choice_has_is_a_day() -> None:
+    chat = Talk(VISIT)
+    for each in ("visit", "tomorrow", "the 12th please"):
+        chat.user(each)
+    assert (chat.at, chat.vars["day"]) == ("main/at", date(2030, 5, 12))
+
+
+@pytest.mark.parametrize("text", ["wrong", "my email is wrong", "the time is wrong"])
+def test_what_is_wrong_skips_nothing(text: str) -> None:
+    chat = Talk(VISIT)
+    for each in ("visit", "tomorrow", "10:00", text):
+        chat.user(each)
+    assert chat.at == "main/email"

@@ -16,7 +16,8 @@ from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
 from bot.language.answers.readers import read_lack, read_yes_no
-from bot.language.answers.titles import is_yes_or_no, number_in, within
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in, within
+from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
 from bot.language.expressions.templates import Template
@@ -564,9 +565,12 @@ class AskStep(StepKind):
 
 
 def _is_no(text: str, skip_words: Iterable[str], language: str | None, *, lacks: bool) -> bool:
-    """True for another way to say a no that skips: "nope". ``lacks``: the text says that something is missing."""
+    """True for another way to say a no that skips: "nope". ``lacks``: the text says that something is missing. A
+    text that says that something is wrong skips nothing.
+    """
     said = read_yes_no(text, language)
     is_no = said is not None and not said.value and not any(map(str.isdigit, text))
+    is_no = is_no and not has_word(text, (Kind.DEFECT,), language)
     if not (lacks or is_no or _declines(text, language)):
         return False
     return any((word := read_yes_no(each, language)) is not None and not word.value for each in skip_words)
