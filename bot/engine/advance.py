@@ -264,11 +264,11 @@ def offer_message(executor: Executor, reply: Reply) -> None:
         if offer(executor, reply):
             break
     else:
-        frame, is_tap = turn.session.frame, reply.is_tap
+        frame = turn.session.frame
         if frame is not None:
             frame.silent_since = turn.event.at
-        for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
-            if (is_tap or offer not in OF_TAPS) and offer(executor, reply):
+        for offer in _OFFERS_OF[frame is not None, reply.is_tap]:
+            if offer(executor, reply):
                 break
     now = turn.session.frame
     turn.result.drops_parked = waiting > 0 and (now is None or now.visit != visit)
@@ -698,6 +698,13 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
 
 OF_TAPS: frozenset[MessageHandler] = frozenset({_earlier_template, _old_tap, _foreign_tap})
 """The handlers that take nothing but taps."""
+
+_OFFERS_OF = {
+    (in_flow, is_tap): tuple(offer for offer in offers if is_tap or offer not in OF_TAPS)
+    for in_flow, offers in ((True, OFFERS), (False, OFFERS_OUTSIDE))
+    for is_tap in (True, False)
+}
+"""The handlers for a contact who is in a flow, or in none, and for a tap, or what is written."""
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:

@@ -494,7 +494,8 @@ class Batch:
         except Exception as error:  # a defect in a step, whatever it is, touches no other event
             self._fail(event, error)
             return None
-        if self._share is not None and isinstance(event, MessageReceived | Tapped):
+        is_slow = micros >= _SLOW_TURN * 1_000_000  # else the thread's own clock, which is slow to read, says no more
+        if is_slow and self._share is not None and isinstance(event, MessageReceived | Tapped):
             turn = self._share.with_rest(turn, thread_time() - computed, self.now)
         if self.store.ids.divided:
             self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail

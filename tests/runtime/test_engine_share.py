@@ -42,6 +42,7 @@ class Engine:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.library, self.takes, self.now = library_of(FLOW), 0.4, 0.0
         monkeypatch.setattr(batch, "thread_time", lambda: self.now)
+        monkeypatch.setattr(batch, "perf_counter_ns", lambda: round(self.now * 1e9))
 
     def __call__(self, session: Session, event: Event) -> Turn:
         if isinstance(event, MessageReceived) and (event.text or "").startswith("slow"):

@@ -4,7 +4,8 @@ without a model, because people say them with the same words in every trade.
 The phrases are data (`bot.language.answers.phrases`). All languages are heard in every bot.
 """
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.phrases import all_phrases, phrases
@@ -75,7 +76,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(normalise(text).split())
 
 
-def topics_in(text: str) -> dict[str, str]:
+@lru_cache(maxsize=128)  # several ask this of one message
+def topics_in(text: str) -> Mapping[str, str]:
     """The topics of a message but for `question`, each with its longest phrase. Words that only say how much may stand
     within it: "was really cold".
     """

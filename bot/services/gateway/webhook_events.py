@@ -33,7 +33,7 @@ from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import MEDIA_KINDS, suffix_of
-from bot.core.text import KEPT_CHARACTERS, clean, digits, json_object, line, sender_id
+from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
 from bot.services.gateway.gateway_account import person, read_email, read_tags
 from bot.services.gateway.gateway_answers import BY_CODE, words_of
@@ -305,11 +305,11 @@ def _optional_name(value: Any, limit: int = _NAME) -> str | None:
 
 
 def _short(value: Any) -> str:
-    return _text(value, _NAME) or ""
+    return clean(value, _NAME) if isinstance(value, str) else ""
 
 
-def _text(value: Any, limit: int = KEPT_CHARACTERS) -> str | None:
-    return clean(value, limit) if isinstance(value, str) else None
+def _text(value: Any) -> str | None:
+    return clean(value) if isinstance(value, str) else None
 
 
 def _media(kind: str, data: Mapping[str, Any], caption: str | None) -> Media | None:
