@@ -276,13 +276,13 @@ class Engine:
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
-        self._program = program
         self._mcp.use(program.library.bot.mcp)
         self._python_calls.swap(self._mcp.bound(program.extensions))
         self._delivery.use_channels(program.library.bot.channels)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
         self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
+        self._program = program  # last: whoever is told these flows may count on the next event being taken with them
 
     def _served(self, library: Library) -> Library:
         """The library as turns use it: with addresses, and if no model is set up, without the parts that

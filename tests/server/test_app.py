@@ -21,13 +21,14 @@ import requests
 from bot.core.clock import MovableClock, SystemClock
 from bot.core.effects import RunHook
 from bot.core.engine_answers import ConversationChanged, Mistakes, Status
-from bot.core.engine_requests import AskStatus, CheckStart, CorrectRecipients, ResetContact
+from bot.core.engine_requests import AskFlows, AskStatus, CheckStart, CorrectRecipients, ResetContact
 from bot.core.errors import BotError
 from bot.core.session import OPTED_OUT, Session
 from bot.core.telemetry import TURNS
 from bot.core.values import Usage
 from bot.loading.folder import read_folder
 from bot.loading.program import FaultyBot, load_program, problems_of
+from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.server.app import TOLERANCE, Bot, Engine, EngineFailed, GatewayAccount
 from bot.server.web.web_service import WebService
@@ -135,6 +136,16 @@ def test_a_swap_brings_new_flows_and_new_handlers_to_a_conversation_under_way(
     bot.engine.swap(load_program(read_folder(folder)))
     bot.says("Ann")
     assert texts(bot)[-1] == "Hallo Ann"
+
+
+def test_flows_are_told_once_the_next_event_is_taken_with_them(talk: Callable[[], Talk], folder: Path) -> None:
+    bot = talk()
+    told = list[object]()
+    (folder / "more.yml").write_text("flow: more\nstart: {words: [more]}\nsteps: {a: {say: More., then: end}}\n")
+    with patch.object(EngineLoop, "use", lambda *_: told.append(bot.engine.operate(AskFlows()).flows)):
+        bot.engine.swap(load_program(read_folder(folder)))
+    assert "more" not in str(told)
+    assert "more" in bot.engine.operate(AskFlows()).flows
 
 
 def test_without_a_model_no_message_is_asked_about_also_after_a_swap(talk: Callable[[], Talk], folder: Path) -> None:

@@ -290,6 +290,16 @@ def test_who_looks_at_an_old_page_is_told_and_can_take_the_conversation_from_the
     expect(olga.get_by_label("Your answer")).to_have_count(0)
 
 
+def test_a_key_for_one_button_is_not_taken_by_the_one_that_comes_in_its_place(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    page.get_by_role("button", name="Give back to the bot").focus()
+    live.console.ask(TakeOver(ANN, by="tom", taken_from="abel"))
+    expect(page.get_by_role("button", name="Take over from tom")).to_be_visible()
+    expect(page.get_by_role("button", name="Take over from tom")).not_to_be_focused()
+
+
 def test_the_gateways_own_agent_is_shown_and_may_be_relieved(live: Live) -> None:
     say(live, ANN, "help")
     page = live.log_in("abel", f"/contact/{ANN}")
@@ -314,6 +324,16 @@ def test_what_happens_before_a_page_hears_of_changes_is_shown_too(live: Live) ->
     page.route("**/changes*", write_first)
     page.goto(f"{live.url}/contact/{ANN}")
     expect(page.locator(".bubble.mine .text")).to_have_text(["help", "Anybody there?"])
+
+
+def test_a_page_whose_login_has_ended_shows_nothing_of_the_login_before_it_is_loaded_anew(live: Live) -> None:
+    page = live.log_in("abel", "/inbox")
+    page.route("**/inbox", lambda route: route.abort("aborted") if route.request.is_navigation_request() else route.continue_())  # fmt: skip
+    page.context.clear_cookies()
+    with page.expect_event("requestfailed", lambda request: request.is_navigation_request()):
+        say(live, ANN, "help")
+    page.evaluate("async () => (await fetch(document.scripts[0].src)).text()")  # by when it would be shown
+    expect(page).to_have_title("Inbox · Test Bot")
 
 
 def test_the_inbox_shows_the_name_the_newest_message_and_how_many_have_no_answer(live: Live) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from bot.core.engine_requests import RefuseCall
 from tests.pages.console.conftest import Live
 from tests.pages.playground.conftest import SETTINGS as OF_ALL
 
@@ -57,6 +58,23 @@ def test_an_agent_sees_the_call_and_refuses_it_with_a_note(asking: Live, caplog:
     expect(page.locator("#conversation")).to_contain_text("They said no.")
     expect(page.locator("#person blockquote")).to_have_count(0)
     assert "abel (agent): refuse •••890" in caplog.text
+
+
+def test_what_was_written_and_chosen_for_one_question_is_not_for_the_next_one(asking: Live) -> None:
+    page = asking.log_in("abel", f"/contact/{ANN}")
+    page.get_by_label("Note for the bot").fill("It has left.")
+    yes = page.get_by_role("button", name="Yes, do it")
+    yes.focus()
+    asking.simulation.service.say("", calls=[("cancel", {"number": "B2"})])
+    session = asking.console.reader.sessions.get(ANN)
+    assert session and session.team_question
+    asking.console.ask(RefuseCall(ANN, by="tom", question=session.team_question.id))
+    asking.simulation.settle()
+    asking.simulation.emulator.receive(ANN, "cancel B2", at=asking.simulation.clock.now())
+    asking.simulation.settle()
+    expect(page.locator("#person blockquote")).to_have_text(ASKED.replace("A1", "B2"), use_inner_text=True)
+    expect(yes).not_to_be_focused()
+    expect(page.get_by_label("Note for the bot")).to_have_value("")
 
 
 def test_a_viewer_sees_that_a_colleague_is_asked_and_cannot_decide(asking: Live) -> None:

@@ -120,6 +120,30 @@ def test_a_step_is_opened_and_closed_by_keyboard_and_the_map_shows_what_has_the_
     expect(last).to_be_focused()
 
 
+INNER = """
+flow: main
+start: {otherwise: true}
+vars: {cups: {type: integer, value: 3}, milk: {type: boolean, value: true}}
+steps: {more: {ask: How many?, save: cups, then: inner}, inner: {run: /inner, then: end}}
+---
+flow: inner
+vars: {price: {type: integer, value: 7}}
+steps: {price: {ask: "Only {{ price }}?", then: end}}
+"""
+
+
+def test_a_variable_keeps_the_focus_when_a_flow_shows_others_before_it(shows: Callable[[str], Shown]) -> None:
+    shown = shows(INNER)
+    shown.has_written("hi")
+    shown.hears("How many?")
+    shown.open("Values")
+    cups = shown.page.locator("[data-set=cups]")
+    cups.focus()
+    shown.has_written("5")
+    expect(shown.page.locator("[data-set=price]")).to_be_visible()
+    expect(cups).to_be_focused()
+
+
 def test_a_step_keeps_the_focus_when_an_edit_draws_others_before_it(shown: Shown) -> None:
     page = shown.page
     page.locator("#flow").select_option("main")

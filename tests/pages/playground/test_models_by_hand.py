@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.pages.playground.conftest import Shown, expect_each
 from tests.patience import wait_for
@@ -69,6 +69,21 @@ def test_the_page_asks_what_a_model_says_shows_what_it_is_given_and_what_it_can_
     asked.get_by_role("button", name="Answer").click()
     shown.hears("You wish a cake.")
     expect(page.locator(".besides").last).to_contain_text("the model: With pleasure. NOTE wish: a cake LEAVE order")
+
+
+def test_who_writes_elsewhere_before_an_answer_has_arrived_goes_on_there(shows: Shows) -> None:
+    shown = shows(TALK)
+    shown.write("question")
+    held: list[Route] = []
+    shown.page.route("**/do", lambda route: held.append(route))
+    answer(shown, "Ask me anything.")
+    finds = shown.page.get_by_label("Find", exact=True)
+    finds.press_sequentially("or")
+    with shown.page.expect_response("**/do"):
+        held[0].continue_()
+    shown.hears("Ask me anything.")
+    shown.page.keyboard.type("der")
+    expect(finds).to_have_value("order")
 
 
 def test_where_a_model_picks_a_name_the_names_are_offered(shows: Shows) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import APIResponse, Locator, Route, expect
 
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer
@@ -216,6 +216,47 @@ def test_the_map_begins_with_all_flows_and_stays_where_a_person_has_moved_it(sho
     assert page.locator("#drawing svg").get_attribute("viewBox") == moved
 
 
+def test_a_flow_whose_drawing_comes_late_is_shown_from_its_beginning_though_it_was_edited_meanwhile(
+    shown: Shown,
+) -> None:
+    page = shown.page
+    flow, drawing = page.locator("#flow"), page.locator("#drawing")
+    flow.select_option("pictures")
+    expect(page.locator("[data-place='pictures/got']")).to_be_attached()
+    begins = page.locator("#drawing svg").get_attribute("viewBox")
+    flow.select_option("main")
+    expect(page.locator("[data-place='main/lots']")).to_be_attached()
+    drawing.press("ArrowDown")
+    held: list[Route] = []
+    page.route("**/map?*", lambda route: held.append(route), times=2)
+    flow.select_option("pictures")
+    shown.save(FLOWS.replace("So many!", "So many cups!"))
+    wait_for(lambda: bool(page.title()) and len(held) > 1)
+    for route in held:
+        route.continue_()
+    expect(page.locator("[data-place='pictures/got']")).to_be_attached()
+    expect(page.locator("#drawing svg")).to_have_attribute("viewBox", str(begins))
+
+
+def test_of_two_steps_the_one_that_was_clicked_last_is_shown_and_takes_the_focus_from_nobody(shown: Shown) -> None:
+    page = shown.page
+    shown.has_written("hi")
+    shown.hears("What would you like?")
+    page.locator("#flow").select_option("pictures")
+    expect(page.locator("[data-place='pictures/got']")).to_be_attached()
+    held: list[Route] = []
+    page.route("**/map?*", lambda route: held.append(route), times=1)
+    page.locator(".turn [data-place='main/hello']").evaluate("each => each.click()")
+    page.locator(".turn [data-place='main/drink']").first.evaluate("each => each.click()")
+    expect(page.locator("#step h2")).to_have_text("main/drink")
+    page.locator("#text").focus()
+    with page.expect_response("**/map?*"):
+        held[0].continue_()
+    expect(page.locator("[data-place='main/drink'].here")).to_be_visible()
+    expect(page.locator("#step h2")).to_have_text("main/drink")
+    expect(page.locator("#text")).to_be_focused()
+
+
 def test_the_map_shows_the_way_also_where_the_conversation_has_ended(shows: Callable[[str], Shown]) -> None:
     shown = shows(RUNS + "---\nflow: hours\nstart: {words: [hours]}\nsteps: {a: {say: Until six, then: b}, b: {say: Bye, then: end}}\n")  # fmt: skip
     shown.has_written("hours")
@@ -316,6 +357,22 @@ def test_a_click_on_a_step_names_the_tests_that_reach_it_and_what_is_shown_of_it
     expect(step).to_contain_text("1 contact waits here; entered 1 time.")
     page.locator("#drawing .place", has=page.locator("[data-place='main/lots']")).press("Enter")
     expect(step).to_contain_text("No test reaches it.")
+
+
+def test_what_was_known_of_a_step_earlier_does_not_come_after_what_is_known_now(shown: Shown) -> None:
+    page = shown.page
+    shown.has_written("hi")
+    page.locator("[data-place='main/drink'].here").click()
+    expect(page.locator("#step")).to_contain_text("entered 1 time.")
+    earlier: list[tuple[Route, APIResponse]] = []
+    page.route("**/step?*", lambda route: earlier.append((route, route.fetch())), times=1)
+    shown.has_written("tea")
+    wait_for(lambda: bool(page.title() and earlier))
+    shown.has_written("x", "small", "2", "hi")
+    expect(page.locator("#step")).to_contain_text("entered 2 times.")
+    earlier[0][0].fulfill(response=earlier[0][1])
+    page.evaluate("async () => (await fetch(location)).text()")  # by when the page has it
+    expect(page.locator("#step")).to_contain_text("entered 2 times.")
 
 
 def test_what_nothing_has_tried_yet_is_the_same_for_all_contacts_and_after_a_reload(shown: Shown) -> None:

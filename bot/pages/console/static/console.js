@@ -19,7 +19,7 @@ async function refresh() {
   loading = true;
   try {
     const response = await fetch(location.href, { headers: { "X-Refresh": "1" } });
-    if (response.redirected) location.reload(); // the login has ended
+    if (response.redirected) return location.reload(); // the login has ended
     if (response.ok) show(new DOMParser().parseFromString(await response.text(), "text/html"));
   } catch {
     // the server is not there: the stream says when it is again

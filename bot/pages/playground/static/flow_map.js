@@ -28,7 +28,8 @@ export class FlowMap {
     this.state = { here: [], way: [], map: "", flows: [] };
     this.tried = new Set();
     this.place = ""; // the step that is shown below the drawing
-    this.shown = null; // which drawing: the map's version and the flow
+    this.asked = this.answered = 0; // how often it was asked for what is known of it, and which answer is shown
+    this.shown = null; // which drawing is wanted: the map's version and the flow
     this.flow.value = new URLSearchParams(location.search).get("flow") ?? "";
     if (this.flow.value) this.follow.checked = false;
     this.flow.addEventListener("change", () => this.choose(this.flow.value));
@@ -80,12 +81,13 @@ export class FlowMap {
     if (this.follow.checked && last) this.flow.value = last.split("/")[0];
     const wanted = `${this.state.map} ${this.flow.value}`;
     if (this.shown !== wanted) {
-      const other = this.shown?.split(" ").at(-1) !== this.flow.value;
       this.shown = wanted;
       const response = await fetch(`/map?${new URLSearchParams({ flow: this.flow.value })}`);
-      if (!response.ok || this.shown !== wanted) return;
       const text = await response.text();
+      if (!response.ok || this.shown !== wanted) return;
       const view = this.view;
+      const other = this.drawn !== this.flow.value; // than the one that is seen, whichever was wanted meanwhile
+      this.drawn = this.flow.value;
       if (other) this.drawing.replaceChildren();
       replace(this.drawing, text, prepare); // the box that has the focus keeps it
       this.svg = this.drawing.querySelector("svg");
@@ -138,13 +140,15 @@ export class FlowMap {
   async open(place) {
     const slash = place.indexOf("/");
     const flow = slash < 0 ? place : place.slice(0, slash);
-    if (!this.step.contains(document.activeElement)) this.opener = document.activeElement;
+    const focused = document.activeElement;
+    if (!this.step.contains(focused)) this.opener = focused;
+    if (slash >= 0) this.place = place;
     if (this.flow.value !== flow) await this.choose(flow);
     if (slash < 0) return;
-    this.place = place;
     await this.fill();
+    if (this.place !== place) return; // it was closed meanwhile, or another one was opened
     this.step.scrollTop = 0;
-    this.step.focus({ preventScroll: true });
+    if ([focused, document.body].includes(document.activeElement)) this.step.focus({ preventScroll: true }); // nobody writes by now
     this.reveal(this.box(place));
   }
 
@@ -157,9 +161,11 @@ export class FlowMap {
     const place = this.place;
     if (!place) return;
     const slash = place.indexOf("/");
+    const number = (this.asked += 1);
     const response = await fetch(`/step?${new URLSearchParams({ flow: place.slice(0, slash), step: place.slice(slash + 1) })}`);
     const html = response.ok ? await response.text() : "";
-    if (this.place !== place) return;
+    if (this.place !== place || number < this.answered) return; // a later answer has overtaken this one
+    this.answered = number;
     if (html !== this.filled) replace(this.step, html);
     this.filled = html;
     this.step.hidden = !html;

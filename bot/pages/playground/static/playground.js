@@ -146,8 +146,9 @@ document.addEventListener("submit", async (event) => {
   if (form.method === "dialog") return;
   event.preventDefault();
   if (form.classList.contains("file")) {
-    const file = form.elements.file.files[0];
-    if (await sendFile(file.name, file, form.elements.caption.value)) form.reset();
+    const sent = new FormData(form);
+    const done = await sendFile(sent.get("file").name, sent.get("file"), sent.get("caption"));
+    if (done && form.elements.file.files[0] === sent.get("file")) form.reset();
   } else if (form.dataset.do) {
     const text = form.elements.text;
     const what = { do: form.dataset.do, ...Object.fromEntries(new FormData(form)) };
@@ -155,7 +156,8 @@ document.addEventListener("submit", async (event) => {
     const done = await act(what);
     if (!done && text && !text.value) text.value = what.text;
     if (done) form.closest("dialog")?.close();
-    if (done && what.do === "answer") part("text").focus(); // the form goes
+    const writes = !form.contains(document.activeElement) && document.activeElement !== document.body; // elsewhere
+    if (done && what.do === "answer" && !writes) part("text").focus(); // the form goes
   }
 });
 
