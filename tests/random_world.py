@@ -8,7 +8,7 @@ from typing import Any
 from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import HttpRequest
 from bot.services.http_client import Response
-from bot.services.outgoing import AnswerCut, AnswerTooLarge, RequestTimedOut, Unreachable
+from bot.services.request_errors import AnswerCut, AnswerTooLarge, RequestTimedOut, Unreachable
 from bot.testing.conversations.stubs import calls_of
 from bot.testing.conversations.transcript import HttpLine, HttpStub, ModelLine, Transcript, is_meant
 from bot.testing.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
@@ -77,7 +77,7 @@ class World:
             return self._drawn.setdefault(key, self._chance.random())
 
     def request(self, request: HttpRequest, key: str) -> Response:
-        """A service's answer. Raises `bot.services.outgoing.RequestFailed`."""
+        """A service's answer. Raises `bot.services.request_errors.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
             meant = [answer for written, answer in self._http if is_meant(written, name)]

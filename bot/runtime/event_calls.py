@@ -11,7 +11,8 @@ from bot.language.flow.event_receiver import EventReceiver
 from bot.runtime.performers import NO_RECEIVER, CallAttempt, Say
 from bot.services.gateway.webhook_events import sign
 from bot.services.http_client import ReachabilityAlarm
-from bot.services.outgoing import RequestFailed, post
+from bot.services.outgoing import post
+from bot.services.request_errors import RequestFailed
 from bot.store.rows import CallRow
 
 SECONDS = 10.0

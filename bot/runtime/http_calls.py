@@ -15,7 +15,8 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.core.values import UnstorableValue
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.services.http_client import PASSING, Response
-from bot.services.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester, RequestFailed
+from bot.services.outgoing import IDEMPOTENCY_KEY, UNSAFE, Requester
+from bot.services.request_errors import NotAllowed, RequestFailed
 from bot.store.rows import CallRow
 
 _LONGEST_TYPE = 200  # characters

@@ -40,10 +40,11 @@ from bot.server import local_socket
 from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.gateway.gateway_account import TemplateInfo
-from bot.services.http_client import HttpClient, HttpError, Response
+from bot.services.http_client import HttpClient, Response
 from bot.services.mcp_client import McpClient
 from bot.services.operators_network import CERTIFICATE_REFUSED
-from bot.services.outgoing import RequestFailed, ServiceRequester
+from bot.services.outgoing import ServiceRequester
+from bot.services.request_errors import HttpError, RequestFailed
 from bot.settings import ModelService, unknown_variables
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.files import (

@@ -32,7 +32,6 @@ import pycurl
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import found, guard
-from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.services.operators_network import (
     HOW_TO_NAME_A_PROXY,
@@ -42,6 +41,7 @@ from bot.services.operators_network import (
     trusted,
     why_no_connection,
 )
+from bot.services.request_errors import Ambiguous, DeadlinePassed, HttpError, NotSent, Oversized, Silent
 
 CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
 UNREACHED_SECONDS = 60.0
@@ -51,38 +51,6 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 
 PASSING = (408, 425, 429)
 """The statuses of refusals after which the same request may succeed a little later."""
-
-
-class HttpError(BotError):
-    """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be
-    wrong.
-    """
-
-    advice: str = ""
-
-
-class NotSent(HttpError):
-    """There was no connection (refused, no such host, time-out, TLS, proxy): the request certainly did not leave."""
-
-    def __init__(self, text: str, advice: str = "") -> None:
-        super().__init__(text)
-        self.advice = advice
-
-
-class Ambiguous(HttpError):
-    """The request may have left, and no whole answer came (reset, cut or no HTTP, where no class below says more)."""
-
-
-class DeadlinePassed(Ambiguous):
-    """The answer was not whole when the time for the exchange was up."""
-
-
-class Silent(Ambiguous):
-    """The peer was silent for longer than a stream may be."""
-
-
-class Oversized(Ambiguous):
-    """The answer's body has more bytes than are taken."""
 
 
 class Headers(dict[str, str]):

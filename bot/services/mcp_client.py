@@ -25,7 +25,8 @@ from bot.language.steps.http_services import is_header
 from bot.language.steps.mcp_servers import McpServer, ServerTimedOut, ServerTool, ServerUnreachable, ToolError
 from bot.language.steps.output_guard import one_line
 from bot.services.http_client import Response
-from bot.services.outgoing import RequestFailed, RequestTimedOut, post
+from bot.services.outgoing import post
+from bot.services.request_errors import RequestFailed, RequestTimedOut
 
 STATELESS = "2026-07-28"  # the first version of the protocol without sessions
 SESSIONS = "2025-11-25"  # the last one with them, which a server may answer with an earlier one

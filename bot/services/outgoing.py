@@ -7,23 +7,13 @@ from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
 from urllib.parse import parse_qsl, quote
 
 from bot.core.effects import HttpRequest
-from bot.core.errors import BotError
 from bot.core.networks import is_address
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.steps.http_services import HttpService, is_header
-from bot.services.http_client import (
-    DeadlinePassed,
-    HttpClient,
-    HttpError,
-    NotSent,
-    Oversized,
-    Response,
-    Silent,
-)
+from bot.services.http_client import HttpClient, Response
 from bot.services.operators_network import proxy_of
 from bot.services.public_addresses import (
     MOST_REDIRECTS,
@@ -34,53 +24,23 @@ from bot.services.public_addresses import (
     WebAddress,
     redirected_to,
 )
+from bot.services.request_errors import (
+    AnswerCut,
+    AnswerTooLarge,
+    DeadlinePassed,
+    HttpError,
+    NotAllowed,
+    NotSent,
+    Oversized,
+    RequestFailed,
+    RequestTimedOut,
+    Silent,
+    Unreachable,
+)
 
 UNSAFE = ("POST", "PATCH")  # sent twice, such a request acts twice
 IDEMPOTENCY_KEY = "Idempotency-Key"
 """The header with a request's key: a service that knows it does the same request once."""
-
-
-class RequestFailed(BotError):
-    """A request without a whole answer. Its text names no secret, and nothing that a contact wrote.
-
-    ``outcome`` is what the step ends with, ``may_have_arrived`` whether the service may have acted on it, and
-    ``passes`` whether another try may help.
-    """
-
-    outcome: ClassVar[str] = "unreachable"
-    may_have_arrived: ClassVar[bool] = False
-    passes: ClassVar[bool] = True
-
-
-class Unreachable(RequestFailed):
-    """There was no connection: the request certainly did not leave."""
-
-
-class AnswerCut(RequestFailed):
-    """The request may have left, and its answer was cut off."""
-
-    may_have_arrived = True
-
-
-class RequestTimedOut(RequestFailed):
-    """The answer was not whole in time."""
-
-    outcome = "timeout"
-    may_have_arrived = True
-
-
-class AnswerTooLarge(RequestFailed):
-    """The answer has more bytes than are taken."""
-
-    outcome = "too_large"
-    may_have_arrived = True
-    passes = False
-
-
-class NotAllowed(RequestFailed):
-    """The request is not sent: it leads into a private network, or a variable of its service is not set."""
-
-    passes = False
 
 
 Requester = Callable[[HttpRequest, str], Response]

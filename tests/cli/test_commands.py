@@ -28,6 +28,11 @@ print("imported:", sorted({"flask", "jinja2", "orjson", "yaml", "sqlite3"} & set
     assert "imported: []" in output
 
 
+def test_a_check_imports_no_http_client() -> None:
+    code = "import sys, bot.cli.check, bot.cli.shared.check_report; sys.exit('pycurl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("arguments", [["nonsense"], ["serve", "--nonsense"], ["serve", "a", "b"]])
 def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert CliRunner().invoke(bot, arguments).exit_code == 2

@@ -14,7 +14,14 @@ from bot.core.effects import HttpRequest
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.performers import CallAttempt
 from bot.services.http_client import Response
-from bot.services.outgoing import AnswerCut, AnswerTooLarge, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
+from bot.services.request_errors import (
+    AnswerCut,
+    AnswerTooLarge,
+    NotAllowed,
+    RequestFailed,
+    RequestTimedOut,
+    Unreachable,
+)
 from bot.store.rows import CallRow
 
 MOST_ANSWERS = 1_000

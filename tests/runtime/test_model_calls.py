@@ -25,7 +25,8 @@ from bot.services.ai import ai_errors, chat_completion
 from bot.services.ai.ai_client import Completions, Stream
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.ai.chat_completion import ChatRequest
-from bot.services.http_client import HttpClient, Silent, Streamed
+from bot.services.http_client import HttpClient, Streamed
+from bot.services.request_errors import Silent
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 from bot.testing.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure

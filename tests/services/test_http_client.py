@@ -10,16 +10,8 @@ from time import monotonic
 
 import pytest
 
-from bot.services.http_client import (
-    Ambiguous,
-    DeadlinePassed,
-    HttpClient,
-    NotSent,
-    Oversized,
-    Silent,
-    _Loop,
-    wait_for,
-)
+from bot.services.http_client import HttpClient, _Loop, wait_for
+from bot.services.request_errors import Ambiguous, DeadlinePassed, NotSent, Oversized, Silent
 from tests.patience import PATIENCE
 from tests.services.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset, too_late
 

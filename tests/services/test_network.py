@@ -29,9 +29,10 @@ from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.gateway.gateway_answers import GatewayNotReached, GatewayRefused, NotTheGateway, OutcomeUnknown
 from bot.services.gateway.gateway_client import Gateway
-from bot.services.http_client import HttpClient, NotSent, ReachabilityAlarm
-from bot.services.outgoing import NotAllowed, ServiceRequester, Unreachable
+from bot.services.http_client import HttpClient, ReachabilityAlarm
+from bot.services.outgoing import ServiceRequester
 from bot.services.public_addresses import MOST_LOOKUPS, HostUnknown, WebAddress, look_up
+from bot.services.request_errors import NotAllowed, NotSent, Unreachable
 from bot.settings import ModelService, share_authorities
 from bot.store.sqlite_schema import migrate
 from tests.cli.terminal import make_bot

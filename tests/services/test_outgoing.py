@@ -14,14 +14,13 @@ import pytest
 from bot.core.effects import HttpRequest
 from bot.core.values import Media
 from bot.language.steps.http_services import HttpService
-from bot.services.outgoing import (
-    TO_ALLOW,
+from bot.services.outgoing import TO_ALLOW, ServiceRequester
+from bot.services.request_errors import (
     AnswerCut,
     AnswerTooLarge,
     NotAllowed,
     RequestFailed,
     RequestTimedOut,
-    ServiceRequester,
     Unreachable,
 )
 from tests.runtime.test_download import names, redirect

@@ -259,8 +259,8 @@ class DefiniteAssignment:
     def _meet(self, place: StepId, state: NullState, arrival: tuple[StepId, By] | None) -> None:
         """Note that a conversation may get to a step in this state, and look at the step again if that is new."""
         known = self.at.get(place)
-        met = state if known is None else known | state
-        if met != known:
+        if known is None or not state.within(known):
+            met = state if known is None else known | state
             fresh = met.null & ~(0 if known is None else known.null) & self._declarations.at(place)
             if arrival is not None and fresh:
                 self._arrivals.setdefault(place, []).append((fresh, Arrival(*arrival, self.at[arrival[0]].null)))
@@ -295,7 +295,7 @@ class DefiniteAssignment:
             or not all(text.never_fails for text in self.texts[place])
         ):
             return True
-        return not all(transfer.never_fails for transfer in self._transfers[place] if not transfer.fails)
+        return not all(each.never_fails for each in self._transfers[place] if not (each.fails or each.is_idle))
 
     # -- flows that are run ----------------------------------------------------------------------------------------
 
@@ -307,9 +307,8 @@ class DefiniteAssignment:
         while waiting:
             here = waiting.pop()
             known = self._ends.get(here)
-            ended = state if known is None else known | state
-            if ended != known:
-                self._ends[here] = ended
+            if known is None or not state.within(known):
+                self._ends[here] = state if known is None else known | state
                 waiting += self._before[here]
                 self._waiting |= dict.fromkeys(run for run in self._runs_of.get(here, ()) if run in self.at)
 

@@ -66,7 +66,8 @@ class Feasibility:
             self._waiting[place] = None
 
     def _follow(self, place: StepId) -> None:
-        have, flow = self._have[place], self._graph.flow(place)
+        have, flow, facts = self._have[place], self._graph.flow(place), self._graph.steps[place].facts
+        gives = self._nulls.of(*(flow.variables if facts.gives_any else facts.gives))
         fails = any(self._fails(text, have, flow) for text in self._assigned.texts[place])
         (self.failing.add if fails else self.failing.discard)(place)
         for root in () if fails else self._graph.roots_by.get(place, ()):
@@ -77,7 +78,7 @@ class Feasibility:
             if (transfer.done and fails) or (transfer.fails and not self._may_fail_by(transfer.edge, fails=fails)):
                 continue
             if not transfer.conditions or self._hold(transfer.conditions, have, flow):
-                self._take(transfer, have, flow)
+                self._take(transfer, have | gives, flow)
             elif transfer.early_texts:  # which are evaluated although the edge is not taken
                 self.begun.add(transfer.edge)
 
@@ -124,13 +125,10 @@ class Feasibility:
     def _take(self, transfer: EdgeTransfer, have: VariableSet, flow: Flow) -> None:
         edge = transfer.edge
         self.begun.add(edge)
-        facts = self._graph.steps[edge.source].facts
-        if facts.gives or facts.gives_any:
-            have |= self._nulls.of(*(flow.variables if facts.gives_any else facts.gives))
         if not transfer.is_idle:
             have |= transfer.may_give(lambda text: self._is_null(text, have, flow))
-            if facts.flows_run and edge.success:
-                have |= self._nulls.of(*(name for run in facts.flows_run for name in run.outputs))
+            runs = self._graph.steps[edge.source].facts.flows_run if edge.success else ()
+            have |= self._nulls.of(*(name for run in runs for name in run.outputs))
             if any(self._fails(text, have, flow) for text in transfer.texts):
                 return
         self.finished.add(edge)

@@ -4,7 +4,7 @@ Strongly connected components are solved one after another, first those that oth
 is `UNBOUNDED`, unless the steps on it have a limit of visits.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
@@ -50,9 +50,9 @@ class Constraint(NamedTuple):
 
 def by_node(constraints: Iterable[tuple[Node, Constraint]]) -> dict[Node, list[Constraint]]:
     """The constraints of each node."""
-    found: dict[Node, list[Constraint]] = {}
+    found = defaultdict[Node, list[Constraint]](list)
     for node, constraint in constraints:
-        found.setdefault(node, []).append(constraint)
+        found[node].append(constraint)
     return found
 
 
@@ -339,15 +339,15 @@ def _followed(node: Node, toward: Mapping[Node, Dependency]) -> Iterator[tuple[N
 def _possible(constraints: Mapping[Node, Sequence[Constraint]]) -> dict[Node, list[Constraint]]:
     """The possible constraints of each node: all nodes that they need are possible."""
     found: dict[Node, list[Constraint]] = {}
-    users: dict[Node, list[tuple[Node, Constraint, Node | None]]] = {}  # each with the other node that it needs
+    users = defaultdict[Node, list[tuple[Node, Constraint, Node | None]]](list)  # with the other node that each needs
     ready = deque[tuple[Node, Constraint]]()
     for node, several in constraints.items():
         for constraint in several:
             onward, inner = constraint.onward, constraint.inner
             if onward is not None:
-                users.setdefault(onward, []).append((node, constraint, inner))
+                users[onward].append((node, constraint, inner))
             if inner is not None and inner != onward:
-                users.setdefault(inner, []).append((node, constraint, onward))
+                users[inner].append((node, constraint, onward))
             if onward is None and inner is None:
                 ready.append((node, constraint))
     while ready:

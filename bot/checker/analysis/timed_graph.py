@@ -192,10 +192,10 @@ _APART = ("timeout", "visits.else")
 def _reminders_at(graph: Graph, place: StepId) -> int:
     """The number of reminders that follow each other at a step: 0 if the time-out comes first."""
     step = graph.steps[place]
-    stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
     remind, timeout = step.defaults.remind if step.facts.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0
+    stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
     most = (remind.most or 1) if stays else 1
     if timeout is None or timeout.after is None:
         return most
@@ -206,12 +206,12 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
     """The longest dwell time before an edge on which the contact says nothing (docs/language/time.md)."""
-    wait, reminded = step.facts.waits_for, _reminded(step, reminders)
+    wait = step.facts.waits_for
     match edge.cause:
         case Cause.REMINDER:
-            return reminded
+            return _reminded(step, reminders)
         case Cause.TIMEOUT:
-            return _until_timeout(step, reminded) or 0.0
+            return _until_timeout(step, _reminded(step, reminders)) or 0.0
         case Cause.SIGNAL:
             return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:

@@ -39,6 +39,10 @@ class NullState:
     def __or__(self, other: "NullState") -> "NullState":
         return NullState(self.unset | other.unset, self.emptied | other.emptied)
 
+    def within(self, other: "NullState") -> bool:
+        """True if the other state has all variables of this one, in the same way."""
+        return not (self.unset & ~other.unset or self.emptied & ~other.emptied)
+
     def known(self, names: VariableSet) -> "NullState":
         """The same state, where these variables have a value."""
         return NullState(self.unset & ~names, self.emptied & ~names) if names & self.null else self
@@ -192,28 +196,39 @@ class EdgeTransfer:
     after `save` and `set` of the step. ``texts`` are all but the early ones.
     """
 
+    # of most edges, which are idle
+    is_idle = True
+    conditions: tuple[Given, ...] = ()
+    early_texts: Sequence[AnalysedText] = ()
+    late_texts: Sequence[AnalysedText] = ()
+    texts: Sequence[AnalysedText] = ()
+    names: VariableSet = 0
+    _given: Sequence[ProvingCondition] = ()
+    _saved = _set = _at_transition = NOTHING
+    _known: VariableSet = 0
+    _bound = False
+
     def __init__(self, edge: Edge, step: Step, flow: Flow, outcome: Outcome | None, nulls: NullAnalysis) -> None:
         self.edge = edge
         self.fails = edge.outcome.startswith(_ERRORS)
         self.done = not (self.fails or edge.outcome.startswith(_VISITS))
         heard = _heard_if(edge, step, flow) if edge.word else ()
-        self.early_texts: Sequence[AnalysedText] = (
-            nulls.texts((Used(given.condition, sure=False) for given in heard), flow) if heard else ()
-        )
-        self.conditions = (*step.given(edge.outcome), *heard)
+        given, acts = step.given(edge.outcome), edge.transition is not None and edge.transition.acts
+        if not (edge.success or acts or given or heard):
+            return
+        if heard:
+            self.early_texts = nulls.texts((Used(each.condition, sure=False) for each in heard), flow)
+        self.conditions = (*given, *heard)
         self._given = [ProvingCondition(each, flow, nulls) for each in self.conditions]
-        self._saved = self._set = self._at_transition = NOTHING
-        self._known, self._bound = 0, False
-        self.late_texts: Sequence[AnalysedText] = ()
         if outcome is not None and edge.success:
             self._known = nulls.of(*outcome.known)
             self._bound = bool(outcome.known or step.options.schedule or step.options.cancel)
             self._saved = TransferFunction.of(_saved(outcome, step.options), flow, nulls)
             self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
             self.late_texts = nulls.texts(_option_uses(step.options), flow)
-        if edge.transition is not None and edge.transition.acts:
+        if acts and edge.transition is not None:
             self._lead_through(edge.transition, step.facts.names_in_errors if self.fails else frozenset(), flow, nulls)
-        self.names: VariableSet = self._known | self._saved.names | self._set.names | self._at_transition.names
+        self.names = self._known | self._saved.names | self._set.names | self._at_transition.names
         self.texts = (*self._saved.texts, *self._set.texts, *self.late_texts)
         self.is_idle = not (edge.success or self._given or self.late_texts or self.names)
 

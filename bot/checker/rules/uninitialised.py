@@ -102,7 +102,7 @@ class _Paths:
 def _unsent(graph: Graph, assigned: DefiniteAssignment) -> Iterator[Finding]:
     """The data that a signal may come without, where its transition or a condition reads them."""
     reported, reachability = set[tuple[Mark, str]](), graph.analysis(Reachability)
-    for place in assigned.at:
+    for place in (place for place in assigned.at if graph.steps[place].signals):
         named = (graph.steps[place].options.defaults.errors or {}).keys() & _BY_NULL
         for transfer in (each for each in assigned.transfers(place) if each.edge.cause is Cause.SIGNAL):
             asked = [Used(given.condition, sure=False) for given in transfer.conditions if given.holds]

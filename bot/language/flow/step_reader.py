@@ -227,6 +227,8 @@ def _step_keys(kind: type[StepKind], kinds: tuple[type[StepKind], ...]) -> KeySe
 
 def _refuse_options(fields: Fields, facts: StepFacts) -> None:
     """Report the options that have no effect on a step of this facts."""
+    if not STEP_OPTIONS.any_written(fields):
+        return
     waits_for = "an agent, not for the contact" if facts.ignores_messages else "no answer"
     nobody = f"the step waits for {waits_for}", "put it on a step that waits for an answer"
     anything = "the step takes every reply", "remove it"

@@ -118,7 +118,15 @@ class KeySet:
     @cached_property
     def names(self) -> Collection[str]:
         """The names of the keys, in their order."""
-        return tuple(key.name for key in self.keys)
+        return tuple(self._by_name)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, KeySpec[Any]]:
+        return {key.name: key for key in self.keys}
+
+    @cached_property
+    def _absent(self) -> Mapping[str, Any]:
+        return {key.name: key.form.absent for key in self.keys}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
@@ -155,7 +163,7 @@ class KeySet:
             return Fields(Map(node.mark, ()), problems, what)
         node, fields = found, Fields(found, problems, what)
         missing = [name for name in self.required if not fields.has(name)]
-        unknown = [(key, item) for key, item in node.entries if key.text not in self.names]
+        unknown = [(key, item) for key, item in node.entries if key.text not in self._by_name]
         if others:
             unknown = [(key, item) for key, item in unknown if nearest(key.text, self.names) in missing]
         for key, item in unknown:
@@ -171,7 +179,16 @@ class KeySet:
 
     def values(self, fields: Fields) -> dict[str, Any]:
         """The written values of these keys, by name."""
-        return {key.name: key.read(fields) for key in self.keys if key.written(fields)}
+        written = fields.names
+        return {key.name: key.read(fields) for key in self.keys if key.name in written}
+
+    def all_values(self, fields: Fields) -> dict[str, Any]:
+        """The values of all these keys, by name, also of those that are not written."""
+        return {**self._absent, **self.values(fields)}
+
+    def any_written(self, fields: Fields) -> bool:
+        """True if one of these keys is written."""
+        return not self._by_name.keys().isdisjoint(fields.names)
 
 
 def one_written(fields: Fields, keys: Iterable[KeySpec[T]], fix: str = "keep one of them") -> KeySpec[T] | None:

@@ -36,6 +36,11 @@ class Fields:
         """The place of a key's value; the map's own if the key is not written."""
         return self._nodes.get(key, self.node).mark
 
+    @property
+    def names(self) -> Collection[str]:
+        """The written keys."""
+        return self._nodes.keys()
+
     def raw(self, key: str) -> Node | None:
         """A key's value as it is, or None."""
         return self._nodes.get(key)

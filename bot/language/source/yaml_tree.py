@@ -40,8 +40,10 @@ class Scalar:
     @property
     def altered(self) -> bool:
         """True if YAML reads a number that is written otherwise: of ``01234``, ``1.10``, ``0x1F`` not all is left."""
-        number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
-        return number and str(self.value) != self.text
+        return type(self.value) in _NUMBERS and str(self.value) != self.text
+
+
+_NUMBERS = (int, float)  # and not bool, which is an int, too
 
 
 @immutable
@@ -78,13 +80,11 @@ def one_or_more(node: Node | None) -> tuple[Node, ...]:
 
 def plain(node: Node, value_of: Callable[[Scalar], Any] = attrgetter("value")) -> Any:
     """The content of a node as plain values. ``value_of`` gives that of a scalar."""
-    match node:
-        case Scalar():
-            return value_of(node)
-        case List(items=items):
-            return [plain(item, value_of) for item in items]
-        case Map(entries=entries):
-            return {key.text: plain(item, value_of) for key, item in entries}
+    if isinstance(node, Scalar):
+        return value_of(node)
+    if isinstance(node, List):
+        return [plain(item, value_of) for item in node.items]
+    return {key.text: plain(item, value_of) for key, item in node.entries}
 
 
 def as_written(node: Node) -> Any:
@@ -359,18 +359,18 @@ class _Builder:
         self._problems.add(code, self._mark(place), what, fix)
 
     def _take(self, event: Any) -> None:
-        match event:
-            case yaml.ScalarEvent():
-                self._refuse_decoration(event)
-                self._place(_scalar(self._mark(event.start_mark), event))
-            case yaml.AliasEvent(anchor=name):
-                self._refuse(event, f"*{name}", "an alias")
-                self._place(Scalar(self._mark(event.start_mark), f"*{name}", f"*{name}"))
-            case yaml.CollectionStartEvent():
-                self._refuse_decoration(event)
-                self._begin(event, self._mark(event.start_mark))
-            case yaml.CollectionEndEvent():
-                self._end(event)
+        if isinstance(event, yaml.ScalarEvent):
+            self._refuse_decoration(event)
+            self._place(_scalar(self._mark(event.start_mark), event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._end(event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._refuse_decoration(event)
+            self._begin(event, self._mark(event.start_mark))
+        elif isinstance(event, yaml.AliasEvent):
+            alias = f"*{event.anchor}"
+            self._refuse(event, alias, "an alias")
+            self._place(Scalar(self._mark(event.start_mark), alias, alias))
 
     def _refuse_decoration(self, event: Any) -> None:
         if event.anchor is not None:

@@ -161,7 +161,8 @@ def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") ->
                 fix = f"write [{node.text}], or {{{node.text.partition(',')[0]}: target}}"
             problems.add("E106", node.mark, f"{what}: choices are expected", fix)
             found = []
-    return tuple(replace(choice, section=section) for choice in found if choice is not None)
+    choices = (choice for choice in found if choice is not None)
+    return tuple(replace(choice, section=section) if section else choice for choice in choices)
 
 
 def _alone(node: Node) -> bool:
@@ -173,17 +174,18 @@ def _plain_choice(node: Node, problems: Problems, what: str) -> FixedChoice | No
     """An option in a plain list saves its title."""
     if text_of(node, problems, what) is None or not isinstance(node, Scalar):
         return None
-    choice = titled(node, problems)
-    return replace(choice, value=choice.written, saves=True)
+    return titled(node, problems, saves=True)
 
 
-def titled(node: Scalar, problems: Problems) -> FixedChoice:
-    """A choice of this title. In a translated flow it knows the written one, and is called by all of them."""
+def titled(node: Scalar, problems: Problems, *, saves: bool = False) -> FixedChoice:
+    """A choice of this title, which it ``saves``. In a translated flow it knows the written one, and is called by all
+    of them.
+    """
     title = compile_template(node.text, node.mark, problems)
     if title.blank and node.quoted:
         problems.add("E105", node.mark, "a title is empty", "write what the contact chooses")
     written = title if node.origin is None else compile_template(node.origin, node.mark, problems)
-    return FixedChoice(title, node.mark, written, words=node.also)
+    return FixedChoice(title, node.mark, written, value=written if saves else None, saves=saves, words=node.also)
 
 
 def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> FixedChoice | None:

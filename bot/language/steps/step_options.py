@@ -224,13 +224,13 @@ class StepOptions:
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
     closed = WINDOW_CLOSED_HERE.read(fields)
-    own = {key.name: key.read(fields) for key in (*_BESIDE, *_HEARD)}
+    own = _INHERITED.all_values(fields)
     return StepOptions(
         save=SAVE.read(fields) if saves else None,
         save_mark=SAVE.mark(fields),
         defaults=Defaults(**own, window_closed=None if closed is None else closed.template),
         brings_later=closed is not None and closed.waits,
-        **{key.name: key.read(fields) for key in _ALONE},
+        **_ALONE.all_values(fields),
     )
 
 
@@ -247,7 +247,7 @@ def check_reminder(fields: Fields, remind: Timed | None, timeout: Timed | None) 
 
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
-    defaults = Defaults(**{key.name: key.read(fields) for key in DEFAULTS})
+    defaults = Defaults(**DEFAULTS.all_values(fields))
     check_reminder(fields, defaults.remind, defaults.timeout)
     return defaults
 
@@ -451,12 +451,13 @@ REPORT = KeySpec("report", NAME, "The name under which `bot report` counts the s
 WORDS_HERE = KeySpec("words", WORDS, "Words that are understood at this step, before any answer.")
 _BESIDE: tuple[KeySpec[Any], ...] = (RETRY, REMIND, TIMEOUT, ERRORS)
 _HEARD: tuple[KeySpec[Any], ...] = (SIGNALS_HERE, GATHER)
+_INHERITED = KeySet(*_BESIDE, *_HEARD)
 DEFAULTS = KeySet(*_BESIDE, WINDOW_CLOSED, *_HEARD, OLD_TAPS, GONE)
-_ALONE: tuple[KeySpec[Any], ...] = (
+_ALONE = KeySet(
     THEN, CLEAR, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RESET, RENAMED_FROM, REPORT, WORDS_HERE,
 )  # fmt: skip
 """The keys that nothing is inherited for; each is the field of its name."""
-STEP_OPTIONS = KeySet(THEN, SAVE, *_BESIDE, WINDOW_CLOSED_HERE, *_HEARD, *_ALONE[1:])
+STEP_OPTIONS = KeySet(THEN, SAVE, *_BESIDE, WINDOW_CLOSED_HERE, *_HEARD, *_ALONE.keys[1:])
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words", "gather"})
 """The options that not every kind of step has."""
 

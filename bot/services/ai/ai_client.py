@@ -12,7 +12,8 @@ from bot.core.text import json_object
 from bot.core.values import Usage
 from bot.services.ai.ai_errors import CompletionError, CutStream, NotTheService, failure, read_object, word
 from bot.services.ai.chat_completion import Assembly, ChatRequest, Completion, ToolCall
-from bot.services.http_client import Ambiguous, HttpClient, HttpError, ReachabilityAlarm, Response, Streamed
+from bot.services.http_client import HttpClient, ReachabilityAlarm, Response, Streamed
+from bot.services.request_errors import Ambiguous, HttpError
 
 __all__ = ["ChatRequest", "Completion", "Completions", "KeyIn", "ListedModel", "PluginCheck", "Stream", "ToolCall"]
 

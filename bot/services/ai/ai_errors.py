@@ -14,7 +14,7 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import json_object, line
 from bot.core.values import Usage
 from bot.language.source import wall_clock
-from bot.services.http_client import DeadlinePassed, HttpError, NotSent, Oversized, Silent
+from bot.services.request_errors import DeadlinePassed, HttpError, NotSent, Oversized, Silent
 
 QUOTA_KINDS = ("5h", "weekly", "monthly_exhausted")
 

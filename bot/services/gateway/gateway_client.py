@@ -53,7 +53,8 @@ from bot.services.gateway.gateway_answers import (
     read_result,
     read_sent,
 )
-from bot.services.http_client import HttpClient, HttpError, NotSent, ReachabilityAlarm, Response, wait_for
+from bot.services.http_client import HttpClient, ReachabilityAlarm, Response, wait_for
+from bot.services.request_errors import HttpError, NotSent
 
 T = TypeVar("T")
 _NO_ANSWER = (GatewayNotReached, NotTheGateway, OutcomeUnknown)  # nobody has answered, or not the gateway

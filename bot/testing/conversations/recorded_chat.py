@@ -16,7 +16,7 @@ from bot.core.events import CallEnded, CallProgressed
 from bot.core.immutable import immutable
 from bot.language.source.wall_clock import UNITS, duration_words
 from bot.loading.program import Program
-from bot.services.outgoing import Unreachable
+from bot.services.request_errors import Unreachable
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import PARTS, asked_in
 from bot.testing.conversations.expectation_reader import written_parts

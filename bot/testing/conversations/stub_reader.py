@@ -29,7 +29,7 @@ from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.call_step import UNDECLARED
 from bot.services.ai.ai_errors import BY_CODE
-from bot.services.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
+from bot.services.request_errors import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.testing.conversations.transcript import HandlerStub, HttpStub, KnownNames, StubAnswers
 
 HTTP_FAILURES: dict[str, type[RequestFailed]] = {

@@ -20,7 +20,7 @@ from bot.language.python.verbs import VerbSpec
 from bot.language.steps.mcp_servers import ServerTool
 from bot.loading.program import Program
 from bot.services.http_client import Response
-from bot.services.outgoing import NotAllowed
+from bot.services.request_errors import NotAllowed
 from bot.testing.conversations import stub_reader
 from bot.testing.conversations.stub_reader import AND_SO_ON, HTTP_FAILURES
 from bot.testing.conversations.transcript import HandlerStub, HttpStub, StubAnswers, StubDefinitions, is_meant
@@ -110,7 +110,7 @@ class Stubs:
         return replace(program, extensions=extensions, library=library)
 
     def request(self, request: HttpRequest, key: str) -> Response:
-        """Answer an `http` step's request. Raises `bot.services.outgoing.RequestFailed`."""
+        """Answer an `http` step's request. Raises `bot.services.request_errors.RequestFailed`."""
         name = f"{request.method} {request.address}"
         self.interrupt()
         with self._lock:

@@ -21,7 +21,7 @@ from bot.services.ai.ai_errors import (
     ServiceTimedOut,
 )
 from bot.services.ai.chat_completion import Completion, ToolCall
-from bot.services.http_client import Ambiguous, DeadlinePassed, Silent
+from bot.services.request_errors import Ambiguous, DeadlinePassed, Silent
 from tests.services.ai.recorded import (
     ANSWER,
     CALLED,

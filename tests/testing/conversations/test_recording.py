@@ -9,7 +9,7 @@ from bot.core.clock import MovableClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.services.http_client import Response
-from bot.services.outgoing import RequestTimedOut
+from bot.services.request_errors import RequestTimedOut
 from bot.testing.conversations.recorded_chat import RecordedSimulation
 from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import run

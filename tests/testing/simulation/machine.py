@@ -28,18 +28,8 @@ from bot.core.defects import HANDLER, guard
 from bot.runtime import event_calls, model_calls  # noqa: F401
 from bot.server.web import web_server
 from bot.services.ai import ai_client  # noqa: F401 (this and the others are imported before the stand-ins are put in)
-from bot.services.http_client import (
-    Ambiguous,
-    DeadlinePassed,
-    Headers,
-    HttpClient,
-    HttpError,
-    NotSent,
-    ReachabilityAlarm,
-    Response,
-    Silent,
-    Streamed,
-)
+from bot.services.http_client import Headers, HttpClient, ReachabilityAlarm, Response, Streamed
+from bot.services.request_errors import Ambiguous, DeadlinePassed, HttpError, NotSent, Silent
 from bot.store import files, postgres_database  # noqa: F401
 from bot.testing.emulator import webhooks
 from tests.testing.simulation import threads

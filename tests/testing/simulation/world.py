@@ -46,7 +46,7 @@ from bot.server.web.web_service import WebService
 from bot.services.gateway import webhook_events
 from bot.services.gateway.webhook_events import Verdict
 from bot.services.http_client import Response
-from bot.services.outgoing import AnswerCut, RequestTimedOut, Unreachable
+from bot.services.request_errors import AnswerCut, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.store.crash_quarantine import lost_connection
 from bot.store.database import StoreAddress
