@@ -63,24 +63,29 @@ class KeptReading:
         extensions: Extensions,
         texts: DocumentTexts,
         problems: Problems,
-        read_bot: Callable[[], BotDefinition],
+        read_bot: Callable[[Problems], BotDefinition],
     ) -> BotDefinition:
-        """The bot of ``bot.yml``; ``read_bot`` reads it."""
+        """The bot of ``bot.yml``; ``read_bot`` reads it and notes its problems."""
         known = self._bot
         if known is not None and known.node is node and (known.extensions, known.texts) == (extensions, texts.sources):
             problems.types = known.types
             return known.bot
-        bot = read_bot()
-        if not problems:
-            self._bot = _KeptBot(node, extensions, texts.sources, bot, problems.types)
+        found = problems.apart()
+        bot = read_bot(found)
+        if not found:
+            self._bot = _KeptBot(node, extensions, texts.sources, bot, found.types)
+        problems.include(found)
+        problems.types = found.types
         return bot
 
-    def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[], Flow]) -> Flow:
-        """A flow of a bot; ``read_flow`` reads it."""
+    def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[Problems], Flow]) -> Flow:
+        """A flow of a bot; ``read_flow`` reads it and notes its problems."""
         known = self._flows.get(node.mark)
         if known is not None and known.node is node and known.bot is bot:
             return known.flow
-        flow = read_flow()
-        if not problems:
+        found = problems.apart()
+        flow = read_flow(found)
+        if not found:
             self._flows[node.mark] = _KeptFlow(node, bot, flow)
+        problems.include(found)
         return flow

@@ -4,14 +4,19 @@ import json
 import re
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
 from bot.checker.run_rules import run_rules, run_rules_on_sound_steps
+from bot.language.flow import library
+from bot.language.flow.definition import Flow
 from bot.language.flow.documents import Source
+from bot.language.flow.flow_file import read_flow
 from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import LoadResult, load
 from bot.language.python.gathered import Extensions, extensions_in
+from bot.language.source.yaml_tree import Map
 from tests.random_bots import FACTS, FLOWS, HANDLERS, Author, written
 from tests.searches import search, tries
 
@@ -58,6 +63,21 @@ def test_a_flow_with_a_problem_is_read_each_time() -> None:
     first = loaded(kept, ask=broken)
     assert first.problems
     assert loaded(kept, ask=broken).problems == first.problems
+
+
+@pytest.mark.parametrize("broken", ["flow: ask\nsteps: {one: [", ASK.replace("say: One.", "sya: One.")])
+def test_a_problem_of_a_file_keeps_what_others_have(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, read = KeptReading(), list[str]()
+
+    def counted(node: Map, *others: Any) -> Flow:
+        read.append(node.mark.path)
+        return read_flow(node, *others)
+
+    monkeypatch.setattr(library, "read_flow", counted)
+    assert loaded(kept, ask=broken).problems
+    read.clear()
+    loaded(kept, ask=broken)
+    assert set(read) <= {"ask.yml"}
 
 
 @search
