@@ -45,6 +45,11 @@ class KeptReading:
         self._files: dict[str, _KeptFile] = {}
         self._bot: _KeptBot | None = None
         self._flows: dict[Mark, _KeptFlow] = {}
+        self._languages: dict[str, KeptReading] = {}
+
+    def spoken(self, language: str) -> "KeptReading":
+        """The reading of the bot and its flows with the texts of a locale."""
+        return self._languages.setdefault(language, KeptReading())
 
     def documents(self, source: Source, partly: re.Pattern[str], problems: Problems) -> tuple[Node, ...]:
         """The documents of a file."""
@@ -53,7 +58,8 @@ class KeptReading:
             found = Problems()
             known = _KeptFile(source.text, read_file(source, partly, found), found)
             self._files[source.path] = known
-            self._flows = {mark: kept for mark, kept in self._flows.items() if mark.path != source.path}
+            for each in (self, *self._languages.values()):
+                each._flows = {mark: flow for mark, flow in each._flows.items() if mark.path != source.path}
         problems.include(known.problems)
         return known.documents
 
@@ -67,7 +73,7 @@ class KeptReading:
     ) -> BotDefinition:
         """The bot of ``bot.yml``; ``read_bot`` reads it and notes its problems."""
         known = self._bot
-        if known is not None and known.node is node and (known.extensions, known.texts) == (extensions, texts.sources):
+        if known is not None and (known.node, known.extensions, known.texts) == (node, extensions, texts.sources):
             problems.types = known.types
             return known.bot
         found = problems.apart()
@@ -81,7 +87,7 @@ class KeptReading:
     def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[Problems], Flow]) -> Flow:
         """A flow of a bot; ``read_flow`` reads it and notes its problems."""
         known = self._flows.get(node.mark)
-        if known is not None and known.node is node and known.bot is bot:
+        if known is not None and known.bot is bot and (known.node,) == (node,):  # tuples compare the same object at once
             return known.flow
         found = problems.apart()
         flow = read_flow(found)

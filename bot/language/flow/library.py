@@ -545,7 +545,8 @@ class _Loading:
         translated = {}
         for language in translations.of(bot, problems):
             further = Problems()
-            translated[language] = self.read(translations.spoken(language), further)
+            loading = replace(self, kept=self.kept.spoken(language))
+            translated[language] = loading.read(translations.spoken(language), further)
             problems.take_over(further, translations.documents.locales[language].mark.path, f"in {language}")
         return translated
 
