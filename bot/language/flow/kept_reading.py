@@ -87,7 +87,7 @@ class KeptReading:
     def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[Problems], Flow]) -> Flow:
         """A flow of a bot; ``read_flow`` reads it and notes its problems."""
         known = self._flows.get(node.mark)
-        if known is not None and known.bot is bot and (known.node,) == (node,):  # tuples compare the same object at once
+        if known is not None and known.bot is bot and (known.node,) == (node,):  # at once if the same
             return known.flow
         found = problems.apart()
         flow = read_flow(found)
