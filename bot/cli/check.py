@@ -276,7 +276,7 @@ def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
     return sorted(live.outcomes.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
 
 
-LOOK_SECONDS = 0.25  # a change counts once two looks in a row find the same
+LOOK_SECONDS = 0.05  # a change counts once two looks in a row find the same
 
 
 def watched(path: Path, report: Callable[[], object]) -> None:

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.abc import ExecutionLoader, MetaPathFinder
@@ -39,13 +39,14 @@ NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that t
 
 class FaultyBot(BotError):
     """A bot whose files have problems: ``problems`` are all of them, sorted. ``sound`` is the rest of it, if that can
-    be checked further.
+    be checked further, and ``tests`` its test documents as they are.
     """
 
-    def __init__(self, problems: list[Problem], sound: Library | None = None) -> None:
+    def __init__(self, problems: list[Problem], sound: Library | None = None, tests: Sequence[Map] = ()) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
         self.sound = sound
+        self.tests = tests
 
 
 @immutable
@@ -69,7 +70,7 @@ def load_program(folder: Folder, kept: KeptReading | None = None) -> Program:
     sound = None if problems else loaded.sound
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
-        raise FaultyBot(sorted(problems), sound)
+        raise FaultyBot(sorted(problems), sound, loaded.tests)
     extensions = replace(extensions, tools=server_calls(loaded.library.bot.mcp))
     return Program(loaded.library, extensions, loaded.tests)
 

@@ -19,6 +19,7 @@ from bot.cli.replay import Tally, lines_of, replay_stored
 from bot.cli.shared.check_report import DOCS, TITLES, Report, explained, page, report_on, text
 from bot.cli.shared.operate import CommandRefused, store_of
 from bot.cli.shared.output import counted
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.source.problems import did_you_mean
 from bot.loading.folder import Folder, read_folder, replace_files
 from bot.loading.program import FaultyBot, Program, load_program
@@ -46,6 +47,7 @@ class Workbench:
         self._path = path
         self._manual = Manual(DOCS)
         self._talk = HeldTalk(path)
+        self._kept = KeptReading()
 
     def close(self) -> None:
         """End the conversation that is held."""
@@ -65,7 +67,7 @@ class Workbench:
         """Explain a code of check, such as W501: what it means, and each place of this bot that has it."""
         if code not in TITLES:
             raise CommandRefused(f'there is no code "{code}" ({did_you_mean(code, TITLES, "check lists codes")})')
-        report = _report(read_folder(self._path))
+        report = self._report()
         has_it = any(entry.code == code for entry in report.entries)
         return _lines(explained(report, code)) if has_it else page(code)
 
@@ -73,7 +75,7 @@ class Workbench:
 
     def list_flows(self) -> str:
         """List the flows: file and line, what each is for, what starts it, its steps."""
-        loaded = load_with_tests(read_folder(self._path))
+        loaded = load_with_tests(read_folder(self._path), self._kept)
         library = loaded.sound if loaded.program is None else loaded.program.library
         if library is None:
             raise CommandRefused("the bot has problems: check lists them")
@@ -100,7 +102,7 @@ class Workbench:
 
     def check(self) -> str:
         """Check all files: each problem (E) and finding (W) with place, fix and a conversation that shows it."""
-        return _lines(text(_report(read_folder(self._path))))
+        return _lines(text(self._report()))
 
     def graph(self, flow: str = "") -> str:
         """Draw how the flows are connected, or the steps of one flow, as Mermaid text."""
@@ -157,6 +159,11 @@ class Workbench:
             replay_stored(reader, tally, None, datetime.now(UTC) - timedelta(days=max(1, min(days, 7))))
         return _lines(lines_of(tally, Path(), perf_counter() - began))
 
+    def _report(self) -> Report:
+        """The report on the bot, with paths from its folder on."""
+        folder = read_folder(self._path)
+        return replace(report_on(folder, self._kept), folder=replace(folder, path=Path()))
+
     def _write(self, path: str, content: bytes) -> None:
         if not _writable(path):
             raise CommandRefused(f"{path} cannot be written here: write flows/NAME.yml or tests/NAME.yml")
@@ -171,11 +178,6 @@ def _writable(path: str) -> bool:
     parts = PurePosixPath(path).parts
     plain = "\\" not in path and not any(part.startswith((".", "__")) for part in parts)
     return plain and len(parts) > 1 and parts[0] in WRITABLE and parts[-1].endswith(".yml") and parts[-1] != "bot.yml"
-
-
-def _report(folder: Folder) -> Report:
-    """The report on a bot, with paths from its folder on."""
-    return replace(report_on(folder), folder=replace(folder, path=Path()))
 
 
 def _failure(test: Transcript, program: Program, folder: Folder, coverage: Coverage) -> Iterator[str]:

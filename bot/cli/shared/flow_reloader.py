@@ -16,7 +16,7 @@ from bot.loading.folder import Folder, NoBot, find_bot, fingerprint, read_folder
 if TYPE_CHECKING:
     from bot.loading.program import Program
 
-WATCH_SECONDS = 0.5  # between two looks at the bot's files
+WATCH_SECONDS = 0.1  # between two looks at the bot's files
 
 
 class BotFiles:
@@ -71,7 +71,7 @@ def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) ->
 
 
 class FlowReloader:
-    """Loads the flows again when a file is saved: it looks every half second, and when it is told to.
+    """Loads the flows again when a file is saved: it looks ten times a second, and when it is told to.
 
     ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could
     not be read at all; then the old flows stay. Use it as a context manager.

@@ -45,6 +45,11 @@ class KeptReading:
         self._files: dict[str, _KeptFile] = {}
         self._bot: _KeptBot | None = None
         self._flows: dict[Mark, _KeptFlow] = {}
+        self._languages: dict[str, KeptReading] = {}
+
+    def spoken(self, language: str) -> "KeptReading":
+        """The reading of the bot and its flows with the texts of a locale."""
+        return self._languages.setdefault(language, KeptReading())
 
     def documents(self, source: Source, partly: re.Pattern[str], problems: Problems) -> tuple[Node, ...]:
         """The documents of a file."""
@@ -53,7 +58,8 @@ class KeptReading:
             found = Problems()
             known = _KeptFile(source.text, read_file(source, partly, found), found)
             self._files[source.path] = known
-            self._flows = {mark: kept for mark, kept in self._flows.items() if mark.path != source.path}
+            for each in (self, *self._languages.values()):
+                each._flows = {mark: flow for mark, flow in each._flows.items() if mark.path != source.path}
         problems.include(known.problems)
         return known.documents
 
@@ -63,24 +69,29 @@ class KeptReading:
         extensions: Extensions,
         texts: DocumentTexts,
         problems: Problems,
-        read_bot: Callable[[], BotDefinition],
+        read_bot: Callable[[Problems], BotDefinition],
     ) -> BotDefinition:
-        """The bot of ``bot.yml``; ``read_bot`` reads it."""
+        """The bot of ``bot.yml``; ``read_bot`` reads it and notes its problems."""
         known = self._bot
-        if known is not None and known.node is node and (known.extensions, known.texts) == (extensions, texts.sources):
+        if known is not None and (known.node, known.extensions, known.texts) == (node, extensions, texts.sources):
             problems.types = known.types
             return known.bot
-        bot = read_bot()
-        if not problems:
-            self._bot = _KeptBot(node, extensions, texts.sources, bot, problems.types)
+        found = problems.apart()
+        bot = read_bot(found)
+        if not found:
+            self._bot = _KeptBot(node, extensions, texts.sources, bot, found.types)
+        problems.include(found)
+        problems.types = found.types
         return bot
 
-    def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[], Flow]) -> Flow:
-        """A flow of a bot; ``read_flow`` reads it."""
+    def flow(self, node: Map, bot: BotDefinition, problems: Problems, read_flow: Callable[[Problems], Flow]) -> Flow:
+        """A flow of a bot; ``read_flow`` reads it and notes its problems."""
         known = self._flows.get(node.mark)
-        if known is not None and known.node is node and known.bot is bot:
+        if known is not None and known.bot is bot and (known.node,) == (node,):  # at once if the same
             return known.flow
-        flow = read_flow()
-        if not problems:
+        found = problems.apart()
+        flow = read_flow(found)
+        if not found:
             self._flows[node.mark] = _KeptFlow(node, bot, flow)
+        problems.include(found)
         return flow

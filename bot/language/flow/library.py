@@ -545,7 +545,8 @@ class _Loading:
         translated = {}
         for language in translations.of(bot, problems):
             further = Problems()
-            translated[language] = self.read(translations.spoken(language), further)
+            loading = replace(self, kept=self.kept.spoken(language))
+            translated[language] = loading.read(translations.spoken(language), further)
             problems.take_over(further, translations.documents.locales[language].mark.path, f"in {language}")
         return translated
 
@@ -559,12 +560,12 @@ def _read_bot_file(documents: Documents, loading: _Loading, problems: Problems) 
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")
     node, extensions, texts = documents.bots[0], loading.extensions, loading.texts
-    return loading.kept.bot(node, extensions, texts, problems, lambda: read_bot(node, extensions, problems, texts))
+    return loading.kept.bot(node, extensions, texts, problems, lambda found: read_bot(node, extensions, found, texts))
 
 
 def _the_flows(documents: Documents, bot: BotDefinition, loading: _Loading, problems: Problems) -> dict[str, Flow]:
-    def read_anew(node: Map) -> Flow:
-        return with_transitions(read_flow(node, bot, loading.extensions, loading.texts, problems), problems)
+    def read_anew(node: Map, found: Problems) -> Flow:
+        return with_transitions(read_flow(node, bot, loading.extensions, loading.texts, found), found)
 
     flows: dict[str, Flow] = {}
     for node in documents.flows:

@@ -156,6 +156,12 @@ class Problems:
         inner.definitions = {**self.definitions, **definitions}
         return inner
 
+    def apart(self) -> "Problems":
+        """No problems yet, with the same names, types and files: for what one part of the bot adds."""
+        inner = copy(self)
+        inner._found = set()
+        return inner
+
     def add(self, code: str, mark: Mark, what: str, fix: str = "") -> Problem:
         """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""
         CODES[code]

@@ -75,7 +75,7 @@ class FlowMap:
         flags = FindingIndex.of(self.program.library, self._findings.of(self.program.library, self.folder))
         with self._lock:
             self._flags = flags
-            self._drawn.clear()
+            self._drawn = {flow: drawn for flow, drawn in self._drawn.items() if flow and not flags.in_flow(flow)}
         self.checked.set()
 
     def tests_at(self, flow: str, step: str) -> "tuple[ReachingTest, ...] | None":

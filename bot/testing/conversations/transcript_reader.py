@@ -14,7 +14,6 @@ from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
-from bot.language.flow.documents import read_documents
 from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library
 from bot.language.keys import key_schemas as schemas
@@ -106,9 +105,8 @@ def load_with_tests(folder: Folder, kept: KeptReading | None = None) -> LoadedTe
     try:
         program = load_program(folder, kept)
     except FaultyBot as error:
-        tests = read_documents(folder.sources, Problems()).tests
         reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
-        transcripts = [reader.read(node, found) for node in tests]
+        transcripts = [reader.read(node, found) for node in error.tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}), error.sound)
     reader = reader_for(program, folder.path)
     transcripts = [reader.read(node, found) for node in program.tests]

@@ -5,12 +5,16 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.cli.assistant.workbench import Workbench
 from bot.cli.export import exported
 from bot.core.errors import BotError
+from bot.language.flow import documents
+from bot.language.source import yaml_tree
+from bot.language.source.yaml_tree import Node
 from bot.loading.folder import NotSaved, read_folder
 from bot.loading.program import FaultyBot
 from tests.cli.keeping import CONTACT, kept
@@ -40,6 +44,21 @@ def bench(folder: Path) -> Iterator[Workbench]:
     bench = Workbench(folder)
     yield bench
     bench.close()
+
+
+def test_a_check_reads_only_what_has_changed(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+
+    def counted(path: str, *others: Any) -> tuple[Node, ...]:
+        read.append(path)
+        return yaml_tree.read(path, *others)
+
+    monkeypatch.setattr(documents, "read", counted)
+    assert "E107" in bench.write_file("flows/main.yml", FLOW.replace("say:", "sya:"))
+    assert len(read) == len({*read}) > 1
+    read.clear()
+    bench.write_file("flows/main.yml", FLOW)
+    assert read == ["flows/main.yml"]
 
 
 def test_flows_are_listed_with_what_starts_them(bench: Workbench) -> None:

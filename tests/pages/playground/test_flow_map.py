@@ -46,6 +46,16 @@ def test_what_the_checks_find_is_drawn_once_they_are_done(flow_map: FlowMap) -> 
     assert [found.code for found in flow_map.findings("main", "last")] == ["W101"]
 
 
+def test_checks_that_find_nothing_change_no_drawing(tmp_path: Path) -> None:
+    files = BotFiles(
+        make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps:\n  first: {say: One., then: end}\n")
+    )
+    flow_map = FlowMap(files.load(), files.folder, SharedFindings())
+    before = flow_map.drawing("main")
+    flow_map.check()
+    assert flow_map.drawing("main") is before
+
+
 def test_a_drawing_has_places_and_ends_for_the_page_and_no_style(flow_map: FlowMap) -> None:
     drawing = flow_map.drawing("main")
     assert 'data-place="main/first"' in drawing and "data-ends=" in drawing and "<style" not in drawing
