@@ -39,7 +39,7 @@ http: {shop: {base: "https://shop.example"}}
 """
 # as users have it: with the bytecode of earlier starts
 _USUAL = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-LIMITS = {1_000: 1.0, 10_000: 8.0}  # seconds
+LIMITS = {1_000: 1.0, 10_000: 6.0}  # seconds
 SAVED, SAVES = 0.15, 20  # seconds for one, and how many
 EDITS = {
     "a text": ("Size 5.10,", "Which {} of 5.10,"),
