@@ -4,10 +4,10 @@ import importlib
 import pkgutil
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import psycopg
 import pytest
@@ -250,6 +250,40 @@ def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_
                     database.write(("UPDATE meta SET cursor = ?", [(1,)]), ("UPDATE meta SET taking = NULL", [()]))
                 database._open.pgconn.untrace()
     assert trace.read_text().count("ReadyForQuery") == 2
+
+
+def test_the_rows_of_a_commit_are_sent_together(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each by itself, after a look whether the connection takes it: that wakes the server as often."""
+    looks = list[object]()
+
+    def watched(waiting: Generator[object, object, object]) -> Generator[object, object, object]:
+        ready: object = None
+        try:
+            while True:
+                looks.append(ready)
+                ready = yield waiting.send(ready)
+        except StopIteration as end:
+            return end.value
+
+    with closing(engine_writer(address)) as engine:
+        assert isinstance(engine, PostgresDatabase) and engine._open is not None
+        wait: Any = engine._open.wait
+        monkeypatch.setattr(engine._open, "wait", lambda waiting, *given: wait(watched(waiting), *given))
+        engine.write(("UPDATE meta SET cursor = ?", [(number,) for number in range(100)]))
+        assert len(looks) < 10
+        assert engine.one("SELECT cursor FROM meta") == (99,)
+
+
+def test_what_fails_at_the_end_of_a_commit_is_no_commit(address: PostgresAddress) -> None:
+    """The server checks some rules only there, and says so after the last statement's result."""
+    with closing(engine_writer(address)) as engine:
+        with engine.transaction() as execute:
+            execute("CREATE TABLE once (it BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        engine.write(("INSERT INTO once VALUES (?)", [(1,)]))
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            engine.write(("INSERT INTO once VALUES (?)", [(2,), (1,)]), ("UPDATE meta SET cursor = ?", [(1,)]))
+        engine.write(("INSERT INTO once VALUES (?)", [(3,)]))
+        assert engine.all("SELECT it, cursor FROM once, meta") == [(1, 0), (3, 0)]
 
 
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
