@@ -86,6 +86,7 @@ VERSION = "SELECT number, oldest, shards FROM bot.version"
 shards it has.
 """
 
+_WAKE = "SELECT pg_notify($1, $2)"
 _CONNECTS_AGAIN_SECONDS = 1.0  # after a listener's connection is lost
 
 
@@ -304,11 +305,12 @@ class PostgresDatabase:
             return None
         return None if found is None else _holder_in_words(*found)
 
-    def wake(self, shards: Collection[int] = (0,)) -> None:
+    def wake(self, shards: Collection[int], *, here: bool) -> None:
         """Wake the engines of shards, on any machine. Never within a commit: commits with notices are made in turn."""
+        sender = "" if here else _SERVER_NAME
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
-            for shard in sorted(shards):
-                self._connection().execute(f"NOTIFY {events_channel(shard)}")
+            self._connection()
+            self._statements.execute((_WAKE, (events_channel(shard), sender)) for shard in sorted(shards))
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot, by their sessions' names (`connect`). Machines of one name are shown with
@@ -511,7 +513,9 @@ def require_shards(address: PostgresAddress, shards: int) -> None:
 
 
 class NoticeListener:
-    """Calls ``act``, on a thread of its own, after each notice of a channel, and whenever it may have missed one."""
+    """Calls ``act``, on a thread of its own, after each notice of a channel that is not for other servers only
+    (`PostgresDatabase.wake`), and whenever it may have missed one.
+    """
 
     def __init__(self, address: PostgresAddress, channel: str, act: Callable[[Connection], None]) -> None:
         self._address = address
@@ -530,7 +534,8 @@ class NoticeListener:
                 connection.execute(f"LISTEN {self._channel}")
                 self._act(connection)
                 while not self._ended.is_set():
-                    if any(True for _ in connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)):
+                    notices = connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)
+                    if any(notice.payload != _SERVER_NAME for notice in notices):
                         self._act(connection)
             self._ended.wait(_CONNECTS_AGAIN_SECONDS)
 

@@ -19,7 +19,15 @@ from bot.store import postgres_database
 from bot.store.database import PendingStatement, PostgresAddress
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
-from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines, works_elsewhere
+from bot.store.opening import (
+    DriverMissing,
+    engine_reader,
+    engine_writer,
+    log_writer,
+    other_engines,
+    serves_others,
+    works_elsewhere,
+)
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
@@ -229,11 +237,29 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 ) -> None:
     done: list[str] = []
     with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
-        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards: done.append("woken"))
+        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards, here: done.append("woken"))
         event = inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)
         inbox.hand_over([event], lambda: done.append("answered"))
         wait_for(lambda: len(done) == 2)
     assert done == ["answered", "woken"]
+
+
+def test_an_engine_is_not_woken_twice(address: PostgresAddress) -> None:
+    """The web process of its server has woken it by a pipe, sooner."""
+    woken: list[None] = []
+    with (
+        serves_others(address, lambda: woken.append(None), lambda request: None),
+        closing(log_writer(address)) as log,
+        connect(address, "inbox") as beside,
+    ):
+        wait_for(lambda: len(woken) == 1)  # it listens, and has looked whether it missed anything
+        beside.execute(f"LISTEN {postgres_database.events_channel(None)}")
+        for _ in range(10):
+            log.wake((0,), here=False)
+            assert len([*beside.notifies(timeout=PATIENCE, stop_after=1)]) == 1
+        assert len(woken) == 1
+        log.wake((0,), here=True)
+        wait_for(lambda: len(woken) > 1)
 
 
 def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:
