@@ -26,7 +26,8 @@ class PreparedStatements:
     def execute(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> list[PGresult]:
         """Execute statements with their parameters, as one transaction. Returns the result of each.
 
-        Raises what `psycopg.Cursor.execute` would, and has then changed nothing.
+        Raises what `psycopg.Cursor.execute` would, and has then changed nothing, unless the connection is lost: then
+        nobody knows.
         """
         new = dict[tuple[str, tuple[int, ...]], bytes]()
         calls = []
@@ -55,7 +56,7 @@ class PreparedStatements:
         answers, found = iter(results), []
         for is_new, name, key, *_ in calls:
             if is_new and next(answers).status == ExecStatus.COMMAND_OK:
-                self._names[key] = name
+                self._names[key] = name  # also before a statement that fails: it stays prepared
             found.append(next(answers))
         if (failed := _failed(results)) is not None:
             raise errors.error_from_result(failed)

@@ -312,6 +312,24 @@ def test_what_fails_at_the_end_of_a_commit_is_no_commit(address: PostgresAddress
         assert engine.all("SELECT it, cursor FROM once, meta") == [(1, 0), (3, 0)]
 
 
+def test_an_exchange_that_is_cut_off_is_not_continued(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inbox goes on after it had no memory."""
+
+    def has_no_memory(*given: object) -> None:
+        raise MemoryError
+
+    cut_off, write = (PendingStatement(APPEND, (None, id, "x", None, "2026-01-01", b"", 1, None)) for id in ("1", "2"))
+    with closing(log_writer(address)) as database:
+        assert isinstance(database, PostgresDatabase) and database._open is not None
+        monkeypatch.setattr(database._open, "wait", has_no_memory)
+        with pytest.raises(MemoryError):
+            database.write_each([cut_off])
+        database.write_each([write])
+    assert write.rows_changed == 1
+
+
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
     long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
     writes = [
