@@ -535,7 +535,8 @@ class NoticeListener:
                 self._act(connection)
                 while not self._ended.is_set():
                     notices = connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)
-                    if any(notice.payload != _SERVER_NAME for notice in notices):
+                    payloads = {notice.payload for notice in notices}  # to the end: until then they lock the connection
+                    if payloads - {_SERVER_NAME}:
                         self._act(connection)
             self._ended.wait(_CONNECTS_AGAIN_SECONDS)
 
