@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -297,12 +297,12 @@ def server(name: str, gateway: int, folder: str, extra: Extra) -> Iterator[tuple
         "BOT_WEBHOOK_SECRET": SECRET,
         "BOT_GATEWAY_PER_MINUTE": UNLIMITED,
         "BOT_GATEWAY_PER_DAY": UNLIMITED,
-        "BOT_STORE": os.environ.get("BOT_STORE", f"{folder}/bot.db"),  # or the address of an empty database
+        "BOT_STORE": f"{folder}/bot.db",
         "BOT_PORT": str(port),
         **extra.settings,
     }
     child = subprocess.Popen(
-        ours if name == "ours" else floor,
+        floor if name == "floor" else ours,
         env={**os.environ, **settings},
         stdout=subprocess.DEVNULL,
         preexec_fn=lambda: os.sched_setaffinity(0, {0}),
@@ -354,8 +354,11 @@ async def measured(
     seconds: float,
     extra: Extra = Extra(),
     watched: Callable[[Extra], AbstractContextManager[None]] | None = None,
+    database: int | None = None,
 ) -> dict[str, float]:
-    """All figures of one server; ``watched`` is entered when the server answers."""
+    """All figures of one server; ``watched`` is entered when the server answers, ``database`` is PostgreSQL's
+    process.
+    """
     town = Town(1000)
     loop = asyncio.get_running_loop()
     gateway = await loop.create_server(lambda: GatewayConnection(town), "127.0.0.1", 0, backlog=1024)
@@ -370,11 +373,14 @@ async def measured(
             found["memory"] = memory_of(child.pid)
 
             async def phase(phase: str, rate: float | None = None) -> None:
-                before = cpu_of(child.pid)
+                used = {"cpu": child.pid, **({"database": database} if database else {})}
+                before = {what: cpu_of(pid) for what, pid in used.items()}
                 took = await town.talk(seconds, rate)
-                found[f"{phase} cpu"] = (cpu_of(child.pid) - before) / len(town.replied) * 1e6
+                for what, pid in used.items():
+                    found[f"{phase} {what}"] = (cpu_of(pid) - before[what]) / len(town.replied) * 1e6
                 found[f"{phase} rate"] = len(town.replied) / took
                 found[f"{phase} reply"] = median(town.replied) * 1000
+                found[f"{phase} late"] = quantiles(town.replied, n=100)[-1] * 1000
 
             await phase("full")
             await phase("quiet", 50)
@@ -386,11 +392,24 @@ async def measured(
     return found
 
 
+async def measured_in_postgres(name: str, seconds: float) -> dict[str, float]:
+    """All figures of one server with a store in PostgreSQL, which flushes each commit to the same disk."""
+    from tests.postgres import new_database, postgres_server
+
+    with (
+        postgres_server(("listen_addresses=", "shared_buffers=512MB", "max_wal_size=4GB")) as postgres,
+        new_database(postgres, postgres.folder, "template0") as store,
+    ):
+        postmaster = int((postgres.folder / "data" / "postmaster.pid").read_text().split()[0])
+        return await measured(name, seconds, Extra(settings={"BOT_STORE": store.url}), database=postmaster)
+
+
 ROWS: tuple[tuple[str, str, str], ...] = (
     ("full rate", "events/s, each with its reply", "{:,.0f}"),
     ("full cpu", "CPU us an event", "{:,.0f}"),
     ("slow rate", "events/s, the gateway takes 100 ms", "{:,.0f}"),
     ("quiet reply", "ms to the reply, median, at 50 events/s", "{:.2f}"),
+    ("quiet late", "ms to the reply, 99 of 100, at 50 events/s", "{:.2f}"),
     ("quiet cpu", "CPU us an event at 50 events/s", "{:,.0f}"),
     ("start", "s to the first acknowledged event", "{:.2f}"),
     ("memory", "MB of all processes", "{:.0f}"),
@@ -402,6 +421,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each phase")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument(
+        "--postgres", action="store_true", help="compare with a store in PostgreSQL, not with the floor"
+    )
     parser.add_argument("--most", type=float, help="end with 1 if an event takes more CPU than so many floors")
     parser.add_argument("--timeline", action="store_true", help="show what a reply waits for at 50 events a second")
     given = parser.parse_args()
@@ -411,16 +433,21 @@ def main() -> None:
 
         show(given.seconds, given.rounds)
         return
-    rounds: dict[str, list[dict[str, float]]] = {"floor": [], "ours": []}
+    one, other = ("postgres", "sqlite") if given.postgres else ("ours", "floor")
+    rounds: dict[str, list[dict[str, float]]] = {other: [], one: []}
     for _ in range(given.rounds):
         for name, results in rounds.items():
-            results.append(asyncio.run(measured(name, given.seconds)))
-    print(f"{'':42} {'ours':>9} {'floor':>9} {'ratio':>7}")
+            run = measured_in_postgres if name == "postgres" else measured
+            results.append(asyncio.run(run(name, given.seconds)))
+    print(f"{'':42} {one:>9} {other:>9} {'ratio':>7}")
     ratios = {}
     for key, words, form in ROWS:
-        ours, floor = (median(result[key] for result in rounds[name]) for name in ("ours", "floor"))
-        ratios[key] = ours / floor
-        print(f"{words:42} {form.format(ours):>9} {form.format(floor):>9} {ratios[key]:7.2f}")
+        mine, theirs = (median(result[key] for result in rounds[name]) for name in (one, other))
+        ratios[key] = mine / theirs
+        print(f"{words:42} {form.format(mine):>9} {form.format(theirs):>9} {ratios[key]:7.2f}")
+    if given.postgres:
+        full, quiet = (median(result[f"{phase} database"] for result in rounds[one]) for phase in ("full", "quiet"))
+        print(f"PostgreSQL itself takes {full:,.0f} us of CPU for an event, at 50 events/s {quiet:,.0f}")
     if given.most is not None and ratios["full cpu"] > given.most:
         sys.exit(f"an event takes the CPU of {ratios['full cpu']:.1f} floors, more than {given.most:g}")
 

@@ -152,9 +152,7 @@ class BatchSessions:
         """Read these sessions with one query: each query waits for the interpreter, which the senders keep busy."""
         unknown = [contact for contact in contacts if self._store.sessions.latest.get(contact) is None]
         if unknown:
-            self._states = self._store.sessions.states(unknown)
-            strangers = [contact for contact, state in self._states.items() if state is None]
-            self._aliases = self._store.sessions.contacts_of_aliases(strangers)
+            self._states, self._aliases = self._store.sessions.known(unknown)
 
     def get(self, contact: str) -> Session:
         """Return the contact's session; a new contact gets a new session."""

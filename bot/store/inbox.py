@@ -364,7 +364,7 @@ class InboxWriter:
             for when_ended in group.when_ended:
                 when_ended()
             if grown:
-                self.database.wake(grown)
+                self.database.wake(grown, here=False)
             if any(write.erases for write in group.writes):
                 self.database.wipe()
 

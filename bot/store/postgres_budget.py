@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 import psycopg
 
 from bot.store.database import BudgetTurn, PostgresAddress
-from bot.store.postgres_database import Connection, connect, pipelined, trouble_in_words
+from bot.store.postgres_database import Connection, connect, trouble_in_words
 
 TABLES = """
     CREATE TABLE bot.budget (state TEXT NOT NULL);
@@ -53,7 +53,7 @@ class PostgresBudget:
         with trouble_in_words(self._address):
             try:
                 connection = self._connection()
-                with pipelined(connection):
+                with _pipelined(connection):
                     connection.execute(_IN_TURN)
                     state, now = connection.execute(_STATE).fetchone() or ("{}", 0.0)
                     turn = BudgetTurn(now, json.loads(state), lambda: _recent(connection, now), [])
@@ -84,3 +84,19 @@ def _recent(connection: Connection, now: float) -> list[tuple[float, int]]:
     """When requests were made, in seconds before now, and how many: rather later than earlier."""
     rows = connection.execute(_RECENT, [int(now) - _DAY, int(now) - 2 * _MINUTE]).fetchall()
     return [(max(now - (second + 1), 0.0), requests) for second, requests in rows]
+
+
+@contextmanager
+def _pipelined(connection: Connection) -> Iterator[None]:
+    """Execute the statements of the block in one commit, and wait for the server only at its end.
+    `psycopg.Connection.transaction` waits four times.
+    """
+    try:
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            yield
+            connection.execute("COMMIT")
+    except BaseException:
+        with suppress(psycopg.Error):  # a session that has ended has rolled back
+            connection.rollback()
+        raise

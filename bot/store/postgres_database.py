@@ -20,6 +20,7 @@ from typing import Any
 import psycopg
 from psycopg import RawCursor
 from psycopg.adapt import Buffer, Loader
+from psycopg.pq.abc import PGresult
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 
@@ -44,6 +45,7 @@ from bot.store.files import (
     StoreTooNew,
     StoreUnavailable,
 )
+from bot.store.postgres_statements import PreparedStatements
 from bot.store.store_schema import schema_version
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -84,6 +86,7 @@ VERSION = "SELECT number, oldest, shards FROM bot.version"
 shards it has.
 """
 
+_WAKE = "SELECT pg_notify($1, $2)"
 _CONNECTS_AGAIN_SECONDS = 1.0  # after a listener's connection is lost
 
 
@@ -218,18 +221,19 @@ class PostgresDatabase:
     def one(self, sql: str, *parameters: Any) -> Any:
         """The first row of a query; None if there is none."""
         with self._lock, self._trouble_in_words():
-            return self._connection().execute(translated(sql), parameters).fetchone()
+            rows = self._asked(sql, parameters)
+            return rows[0] if rows else None
 
     def all(self, sql: str, *parameters: Any) -> list[Any]:
         """The rows of a query."""
         with self._lock, self._trouble_in_words():
-            return self._connection().execute(translated(sql), parameters).fetchall()
+            return self._asked(sql, parameters)
 
     def records(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
         """The rows of a query, each by the names of its columns."""
         with self._lock, self._trouble_in_words():
             # not prepared: a column may be added meanwhile, and a prepared `SELECT *` fails then
-            cursor = self._connection().execute(translated(sql), parameters, prepare=False)
+            cursor = self._connection().execute(translated(sql), parameters)
             names = [column.name for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
@@ -244,27 +248,28 @@ class PostgresDatabase:
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit and one exchange with the server."""
         with self._lock, self._trouble_in_words():
-            connection = self._connection()
-            with pipelined(connection), connection.cursor() as cursor:
-                for sql, rows in statements:
-                    cursor.executemany(translated(sql), rows)
+            self._connection()
+            self._statements.execute((translated(sql), row) for sql, rows in statements for row in rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
         """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
+            # always in the same order, which prevents deadlocks
+            locks = [in_order(shard) for shard in sorted({write.shard for write in writes})]
+            statements = [(translated(write.sql), write.parameters) for write in writes]
             try:
-                with pipelined(connection):
-                    _put_in_order(connection, writes)
-                    done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
+                results = self._statements.execute([*((lock, ()) for lock in locks), *statements])
+                done = [*zip(writes, results[len(locks) :], strict=True)]
             except _ERRORS_OF_A_WRITE:  # of one of them, and nobody knows which
                 with connection.transaction():
-                    _put_in_order(connection, writes)
-                    done = [(write, cursor) for write in writes if (cursor := _executed(connection, write))]
-            for write, cursor in done:
-                write.rows_changed = cursor.rowcount
-                found = cursor.fetchone() if cursor.description else None
-                write.row = found[0] if found else None
+                    for lock in locks:
+                        connection.execute(lock)
+                    done = [(write, result) for write in writes if (result := _executed(connection, write))]
+            for write, result in done:
+                write.rows_changed = result.command_tuples or 0
+                rows = self._statements.rows(result)
+                write.row = rows[0][0] if rows else None
 
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
@@ -286,7 +291,7 @@ class PostgresDatabase:
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             require_version(self._address, self._connection())
             if self._role in ("engine", "standby"):
-                self._connection().execute(END_SILENT)
+                self._asked(END_SILENT)
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
         """The session with a lock for which this connection has waited so long, and advice; None if there is none."""
@@ -300,11 +305,12 @@ class PostgresDatabase:
             return None
         return None if found is None else _holder_in_words(*found)
 
-    def wake(self, shards: Collection[int] = (0,)) -> None:
+    def wake(self, shards: Collection[int], *, here: bool) -> None:
         """Wake the engines of shards, on any machine. Never within a commit: commits with notices are made in turn."""
+        sender = "" if here else _SERVER_NAME
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
-            for shard in sorted(shards):
-                self._connection().execute(f"NOTIFY {events_channel(shard)}")
+            self._connection()
+            self._statements.execute((_WAKE, (events_channel(shard), sender)) for shard in sorted(shards))
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot, by their sessions' names (`connect`). Machines of one name are shown with
@@ -347,8 +353,15 @@ class PostgresDatabase:
             except BaseException:
                 connection.close()
                 raise
+            connection.prepare_threshold = None
+            self._statements = PreparedStatements(connection)
             self._open = connection
         return self._open
+
+    def _asked(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        self._connection()
+        [result] = self._statements.execute([(translated(sql), parameters)])
+        return self._statements.rows(result)
 
     def _be_alone(self, connection: Connection) -> None:
         take = alone(self._address.shard)
@@ -500,7 +513,9 @@ def require_shards(address: PostgresAddress, shards: int) -> None:
 
 
 class NoticeListener:
-    """Calls ``act``, on a thread of its own, after each notice of a channel, and whenever it may have missed one."""
+    """Calls ``act``, on a thread of its own, after each notice of a channel that is not for other servers only
+    (`PostgresDatabase.wake`), and whenever it may have missed one.
+    """
 
     def __init__(self, address: PostgresAddress, channel: str, act: Callable[[Connection], None]) -> None:
         self._address = address
@@ -519,7 +534,9 @@ class NoticeListener:
                 connection.execute(f"LISTEN {self._channel}")
                 self._act(connection)
                 while not self._ended.is_set():
-                    if any(True for _ in connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)):
+                    notices = connection.notifies(timeout=_CONNECTS_AGAIN_SECONDS, stop_after=1)
+                    payloads = {notice.payload for notice in notices}  # to the end: until then they lock the connection
+                    if payloads - {_SERVER_NAME}:
                         self._act(connection)
             self._ended.wait(_CONNECTS_AGAIN_SECONDS)
 
@@ -558,32 +575,10 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
     return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
 
 
-@contextmanager
-def pipelined(connection: Connection) -> Iterator[None]:
-    """Execute the statements of the block in one commit, and wait for the server only at its end.
-    `psycopg.Connection.transaction` waits four times.
-    """
-    try:
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            yield
-            connection.execute("COMMIT")
-    except BaseException:
-        with suppress(psycopg.Error):  # a session that has ended has rolled back
-            connection.rollback()
-        raise
-
-
-def _put_in_order(connection: Connection, writes: Sequence[PendingStatement]) -> None:
-    """Take the locks for the logs of all these writes, always in the same order, which prevents deadlocks."""
-    for shard in sorted({write.shard for write in writes}):
-        connection.execute(in_order(shard))
-
-
-def _executed(connection: Connection, write: PendingStatement) -> psycopg.Cursor[Any] | None:
+def _executed(connection: Connection, write: PendingStatement) -> PGresult | None:
     try:
         with connection.transaction():
-            return connection.execute(translated(write.sql), write.parameters)
+            return connection.execute(translated(write.sql), write.parameters).pgresult
     except _ERRORS_OF_A_WRITE as error:
         if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is not None:
             raise  # the server's: a right or a table is missing

@@ -2,7 +2,7 @@
 contact waits for that or has not taken it yet.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
@@ -53,7 +53,10 @@ STATEMENTS = (WRITE_SESSION, UPDATE_SESSION, ADD_ALIAS, _KEEP_LISTED, _DROP_LIST
 """The statements of a commit, in order."""
 
 _STATE = "SELECT state FROM sessions WHERE contact = ?"
-_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
+_KNOWN = """
+    SELECT contact, state, NULL FROM sessions WHERE contact IN (SELECT value FROM json_each(?1))
+    UNION ALL SELECT alias, NULL, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?1))
+"""
 _CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 _DUE = "SELECT contact, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
 _NEXT_WAKE = "SELECT wake_at, contact FROM sessions WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
@@ -196,13 +199,9 @@ class SessionRows(Queries):
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """For each of these numbers the contact who writes from it but gets messages at another number; else None."""
-        return self._of_all(_OF_ALIASES, aliases)
-
-    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
-        """The result of a query for each of several names, None for no row."""
-        found: dict[str, str | None] = dict.fromkeys(names)
-        written = {storable(name): name for name in found}
-        rows = self.database.all(sql, json_text([*written]))
+        found: dict[str, str | None] = dict.fromkeys(aliases)
+        written = {storable(alias): alias for alias in found}
+        rows = self.database.all(_OF_ALIASES, json_text([*written]))
         return found | {written[name]: value for name, value in rows}
 
     def opted_out(self, contact: str) -> bool:
@@ -219,11 +218,17 @@ class StoredSessions(SessionRows):
         self.latest: dict[str, Session] = {}  # nobody changes a session that was written: it need not be read
         self._first_wake: tuple[str, str] | None = None  # the earliest wake-up time, and its contact; None: not known
 
-    def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The stored texts of contacts' sessions, for `bot.core.session.read_session`; None for a contact without a
-        session.
+    def known(self, numbers: Collection[str]) -> tuple[dict[str, str | None], dict[str, str | None]]:
+        """For each number the stored text of its session, for `bot.core.session.read_session`, and the contact who
+        writes from it (`contacts_of_aliases`); else None. It is one query.
         """
-        return self._of_all(_STATES_OF, contacts)
+        states: dict[str, str | None] = dict.fromkeys(numbers)
+        contacts = states.copy()
+        written = {storable(number): number for number in numbers}
+        for number, state, contact in self.database.all(_KNOWN, json_text([*written])):
+            found, value = (states, state) if contact is None else (contacts, contact)
+            found[written[number]] = value
+        return states, contacts
 
     def knows(self, contact: str) -> bool:
         """True if a contact has a session."""

@@ -4,10 +4,10 @@ import importlib
 import pkgutil
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import psycopg
 import pytest
@@ -19,7 +19,15 @@ from bot.store import postgres_database
 from bot.store.database import PendingStatement, PostgresAddress
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
-from bot.store.opening import DriverMissing, engine_reader, engine_writer, log_writer, other_engines, works_elsewhere
+from bot.store.opening import (
+    DriverMissing,
+    engine_reader,
+    engine_writer,
+    log_writer,
+    other_engines,
+    serves_others,
+    works_elsewhere,
+)
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.sqlite_schema import migrate as migrate_files
@@ -229,11 +237,29 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 ) -> None:
     done: list[str] = []
     with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
-        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards: done.append("woken"))
+        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards, here: done.append("woken"))
         event = inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)
         inbox.hand_over([event], lambda: done.append("answered"))
         wait_for(lambda: len(done) == 2)
     assert done == ["answered", "woken"]
+
+
+def test_an_engine_is_not_woken_twice(address: PostgresAddress) -> None:
+    """The web process of its server has woken it by a pipe, sooner."""
+    woken: list[None] = []
+    with (
+        serves_others(address, lambda: woken.append(None), lambda request: None),
+        closing(log_writer(address)) as log,
+        connect(address, "inbox") as beside,
+    ):
+        wait_for(lambda: len(woken) == 1)  # it listens, and has looked whether it missed anything
+        beside.execute(f"LISTEN {postgres_database.events_channel(None)}")
+        for _ in range(10):
+            log.wake((0,), here=False)
+            assert len([*beside.notifies(timeout=PATIENCE, stop_after=1)]) == 1
+        assert len(woken) == 1
+        log.wake((0,), here=True)
+        wait_for(lambda: len(woken) > 1)
 
 
 def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:
@@ -250,6 +276,58 @@ def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_
                     database.write(("UPDATE meta SET cursor = ?", [(1,)]), ("UPDATE meta SET taking = NULL", [()]))
                 database._open.pgconn.untrace()
     assert trace.read_text().count("ReadyForQuery") == 2
+
+
+def test_the_rows_of_a_commit_are_sent_together(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each by itself, after a look whether the connection takes it: that wakes the server as often."""
+    looks = list[object]()
+
+    def watched(waiting: Generator[object, object, object]) -> Generator[object, object, object]:
+        ready: object = None
+        try:
+            while True:
+                looks.append(ready)
+                ready = yield waiting.send(ready)
+        except StopIteration as end:
+            return end.value
+
+    with closing(engine_writer(address)) as engine:
+        assert isinstance(engine, PostgresDatabase) and engine._open is not None
+        wait: Any = engine._open.wait
+        monkeypatch.setattr(engine._open, "wait", lambda waiting, *given: wait(watched(waiting), *given))
+        engine.write(("UPDATE meta SET cursor = ?", [(number,) for number in range(100)]))
+        assert len(looks) < 10
+        assert engine.one("SELECT cursor FROM meta") == (99,)
+
+
+def test_what_fails_at_the_end_of_a_commit_is_no_commit(address: PostgresAddress) -> None:
+    """The server checks some rules only there, and says so after the last statement's result."""
+    with closing(engine_writer(address)) as engine:
+        with engine.transaction() as execute:
+            execute("CREATE TABLE once (it BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        engine.write(("INSERT INTO once VALUES (?)", [(1,)]))
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            engine.write(("INSERT INTO once VALUES (?)", [(2,), (1,)]), ("UPDATE meta SET cursor = ?", [(1,)]))
+        engine.write(("INSERT INTO once VALUES (?)", [(3,)]))
+        assert engine.all("SELECT it, cursor FROM once, meta") == [(1, 0), (3, 0)]
+
+
+def test_an_exchange_that_is_cut_off_is_not_continued(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inbox goes on after it had no memory."""
+
+    def has_no_memory(*given: object) -> None:
+        raise MemoryError
+
+    cut_off, write = (PendingStatement(APPEND, (None, id, "x", None, "2026-01-01", b"", 1, None)) for id in ("1", "2"))
+    with closing(log_writer(address)) as database:
+        assert isinstance(database, PostgresDatabase) and database._open is not None
+        monkeypatch.setattr(database._open, "wait", has_no_memory)
+        with pytest.raises(MemoryError):
+            database.write_each([cut_off])
+        database.write_each([write])
+    assert write.rows_changed == 1
 
 
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
