@@ -76,7 +76,7 @@ def pytest_configure() -> None:
     # else it parses all modules for the numbers and texts in them, and tries others with every change of the code
     vars(providers)["is_local_module_file"] = lambda file: False
 
-    many = tries(15, 100)
+    many = tries(12, 100)
     any_pace = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=many)
     settings.register_profile("same", any_pace, derandomize=True, database=None)
     settings.register_profile("random", any_pace)

@@ -139,7 +139,7 @@ def test_what_was_only_answered_by_conflicts_for_a_day_is_unknown(folder: Path, 
     (folder / "people.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
     bot.emulator.faults.add("error_before", status=409)
     broadcast(folder, "--yes", "--no-wait")
-    let_pass(bot, timedelta(days=4))
+    let_pass(bot, timedelta(days=2))
     found = outcomes(folder)
     assert found == {"unknown": 1}
     assert bot.sent == []

@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.loading.folder import read_folder
 from bot.testing.conversations.evaluation import replay
 from bot.testing.conversations.model_sources import Recordings
 from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import run
+from tests.searches import over
 
 ROOT = Path(__file__).parent.parent.parent
 BOTS = [ROOT / "flows", *sorted(file.parent for file in (ROOT / "examples").glob("*/bot.yml"))]
 
 
-@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.name)
+@over(9, "path", BOTS)
 def test_it_is_clean_and_its_tests_pass(path: Path) -> None:
     folder = read_folder(path)
     loaded = load_with_tests(folder)
