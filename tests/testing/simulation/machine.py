@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import psycopg
+from psycopg.pq.abc import PGresult
 
 from bot.core.defects import HANDLER, guard
 from bot.runtime import event_calls, model_calls  # noqa: F401
@@ -31,6 +32,7 @@ from bot.services.ai import ai_client  # noqa: F401 (this and the others are imp
 from bot.services.http_client import Headers, HttpClient, ReachabilityAlarm, Response, Streamed
 from bot.services.request_errors import Ambiguous, DeadlinePassed, HttpError, NotSent, Silent
 from bot.store import files, postgres_database  # noqa: F401
+from bot.store.postgres_statements import PreparedStatements
 from bot.testing.emulator import webhooks
 from tests.testing.simulation import threads
 from tests.testing.simulation.threads import Condition, Event, Killed, Process, Scheduler, Unforeseen
@@ -274,9 +276,8 @@ class PostgresConnection(psycopg.Connection[Any]):
     _committed: str | None = None  # the trouble of what is committed when the pipeline ends; "" for none
 
     def execute(self, query: Any, *given: Any, **options: Any) -> psycopg.Cursor[Any]:
-        engine = "bot-flows engine " in self.info.dsn
-        if engine and str(query).lstrip().startswith("SELECT") and self._pipeline is None and machine().query_fails():
-            raise psycopg.errors.IoError("could not read block 0: Input/output error")
+        if str(query).lstrip().startswith("SELECT") and self._pipeline is None:
+            self.read()
         trouble = self._before_commit() if query == "COMMIT" else None
         cursor = super().execute(query, *given, **options)
         self._committed = trouble
@@ -296,6 +297,19 @@ class PostgresConnection(psycopg.Connection[Any]):
             yield pipeline
         self._after_commit()
 
+    def read(self) -> None:
+        """Fail if a query of an engine is to fail now."""
+        if "bot-flows engine " in self.info.dsn and machine().query_fails():
+            raise psycopg.errors.IoError("could not read block 0: Input/output error")
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """What is executed in the block is a commit."""
+        trouble = self._before_commit()
+        yield
+        self._committed = trouble
+        self._after_commit()
+
     def _before_commit(self) -> str:
         here = machine()
         here.point("commit")
@@ -313,6 +327,21 @@ class PostgresConnection(psycopg.Connection[Any]):
         if trouble == "failing":  # it was committed, but the answer is lost
             machine().end_session(self.info.backend_pid)
             self.execute("SELECT 1")
+
+
+class _Statements(PreparedStatements):
+    """What a session executes at once: queries, a notice, or else a commit."""
+
+    _connection: PostgresConnection
+
+    def execute(self, statements: Iterable[tuple[str, Sequence[Any]]]) -> list[PGresult]:
+        given = list(statements)
+        if not all(sql.lstrip().startswith("SELECT") for sql, _ in given):
+            with self._connection.committing():
+                return super().execute(given)
+        if not any("pg_notify" in sql for sql, _ in given):
+            self._connection.read()
+        return super().execute(given)
 
 
 def _connect_to_postgres(url: str, **options: Any) -> PostgresConnection:
@@ -497,6 +526,7 @@ STAND_INS: dict[int, object] = {
     id(time.thread_time): lambda: machine().scheduler.now,
     id(time.sleep): lambda seconds: machine().scheduler.sleep(seconds),
     id(sqlite3): SimpleNamespace(**{**vars(sqlite3), "connect": _connect}),
+    id(PreparedStatements): _Statements,
     id(psycopg): SimpleNamespace(**{**vars(psycopg), "connect": _connect_to_postgres}),
     id(random.Random): _random,
     id(random): SimpleNamespace(Random=_random),
@@ -532,6 +562,7 @@ def _find_places() -> None:
     defined = {
         id(files.FileLock): files.__name__,
         id(web_server.WebServer): web_server.__name__,
+        id(PreparedStatements): PreparedStatements.__module__,
         id(webhooks.Poster): "",
     }
     for name, module in list(sys.modules.items()):
