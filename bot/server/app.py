@@ -282,7 +282,7 @@ class Engine:
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
         self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
-        self._program = program  # last: whoever is told these flows may count on the next event being taken with them
+        self._program = program  # last: the next event is taken with the flows that others see here
 
     def _served(self, library: Library) -> Library:
         """The library as turns use it: with addresses, and if no model is set up, without the parts that

@@ -40,7 +40,7 @@ class NullState:
         return NullState(self.unset | other.unset, self.emptied | other.emptied)
 
     def within(self, other: "NullState") -> bool:
-        """True if the other state has all variables of this one, in the same way."""
+        """True if each variable that is unset or emptied here is so in the other state."""
         return not (self.unset & ~other.unset or self.emptied & ~other.emptied)
 
     def known(self, names: VariableSet) -> "NullState":

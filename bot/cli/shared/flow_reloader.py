@@ -71,7 +71,7 @@ def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) ->
 
 
 class FlowReloader:
-    """Loads the flows again when a file is saved: it looks ten times a second, and when it is told to.
+    """Loads the flows again when a file is saved: it looks ten times a second, and when somebody asks.
 
     ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could
     not be read at all; then the old flows stay. Use it as a context manager.

@@ -69,7 +69,7 @@ document.addEventListener("click", (event) => {
   answer.focus();
 });
 
-// After an answer the next one can be written at once. Who has begun to write elsewhere while the page was loaded goes on there.
+// After an answer the next one can be written at once. A person who has begun to write elsewhere while the page loads goes on there.
 const ANSWERED = "answered";
 document.addEventListener("submit", (event) => {
   if (event.target.matches(".answer")) sessionStorage.setItem(ANSWERED, location.pathname);
