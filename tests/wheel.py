@@ -38,6 +38,10 @@ def run(*command: str | Path, at: Path, stdin: str = "") -> str:
     return done.stdout
 
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background job, whose processes would ignore it, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("dist"))
