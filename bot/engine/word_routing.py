@@ -179,15 +179,19 @@ def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> 
     A number changes something: "cancel one".
     """
     said = normalise(text)
-    counts = has_word(text, (Kind.NUMBER,), language)
     clause = normalise(_CLAUSE_END.split(text.rstrip(" .!"))[-1])
     for words in levels:
-        known = [word for word in words if contains(said, word) and has_word(word, (Kind.NUMBER,), language) == counts]
+        known = [word for word in words if contains(said, word)]
+        known = [word for word in known if _has_number(word, language) == _has_number(text, language)]
         found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
         if found is not None:
             yield words[known[found]]
         elif clause != said and clause in words:
             yield words[clause]
+
+
+def _has_number(text: str, language: str | None) -> bool:
+    return has_word(text, (Kind.NUMBER,), language)
 
 
 def _words_to_call_off(levels: Sequence[Words], language: str | None, text: str | None = None) -> Iterator[Word]:

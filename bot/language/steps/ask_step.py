@@ -83,10 +83,8 @@ from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.variable import UnsureAnswer
 
-_FILES, _KEPT = (
-    "files",
-    "kept",
-)  # in what the step remembers, those of an answer with several: those that are not kept yet, and those that are
+_FILES = "files"  # of an answer with several, in what the step remembers: those that are not kept yet
+_KEPT = "kept"  # ... and those that are
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 
