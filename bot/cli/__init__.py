@@ -36,7 +36,7 @@ SECTIONS = {  # of --help: each command is the module of its name
     "Go live": {
         "webhook": "Register the bot's webhook, and check that events arrive.",
         "serve": "Run a bot behind the gateway's webhook.",
-        "publish": "Make the bot's files what is served, on all machines.",
+        "publish": "Serve the bot's files as the next version, on all machines.",
         "versions": "List the versions that were published.",
         "rollback": "Publish an earlier version again.",
         "console": "Make users of the console (bot serve --console).",

@@ -38,7 +38,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 @yes_option
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, follow_files: bool, yes: bool) -> None:
-    """Make the bot in DIR what is served, on all machines: the next version in the store.
+    """Publish the bot in DIR: it becomes the next version in the store, and is served on all machines.
 
     It checks the bot, runs its tests, and shows what the new version does to the conversations under way; it asks
     before one of them ends or moves. Running servers take the version at once, others when they start. From the first

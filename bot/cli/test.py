@@ -134,7 +134,7 @@ def command(
     with --model a real one answers. Handlers and services are not called.
 
     --intents runs no tests. A real model says which flow each example under `start` is about, without that example, and
-    a table shows what it takes for what.
+    a table shows which flows it confuses.
 
     Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
     coverage is too low, or not everything could be run.

@@ -570,7 +570,7 @@ class _Question:
 
 
 def _is_named(word: str, known: Collection[str], together: Iterable[str], *, close: bool) -> bool:
-    """True if a word, or each of several that a sign divides, may be one of a choice's, perhaps written together."""
+    """True if a word may be one of a choice's, perhaps written together; of words that a sign divides, each must be."""
     for part in normalise(word).split():
         if part in known or singular(part) in known or not is_spaced(part):
             return True

@@ -135,7 +135,7 @@ def _of_edit(request: AnyRequest, shard: int) -> AnyRequest:
 
 def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
     """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask``
-    if none does.
+    if no engine does.
     """
     failures = list[BotError]()
     for shard in shards:

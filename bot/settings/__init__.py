@@ -85,7 +85,7 @@ def _specs(group: Any) -> dict[str, SettingSpec]:
 
 @immutable
 class ModelService:
-    """The chat-completion service: the first of ``models`` is asked, the others are fallen back to; maybe none."""
+    """The chat-completion service: the first of ``models`` is asked, the others if it fails; there may be no model."""
 
     url: str = _setting(
         values.url,
@@ -102,7 +102,7 @@ class ModelService:
     )
     models: tuple[str, ...] = _setting(
         values.models,
-        "The model that is asked; of several with commas, the others are fallen back to.",
+        "The model that is asked; after commas, the models that are asked if it fails.",
         name="ai_model",
         default=(),
     )

@@ -1,6 +1,6 @@
-"""For each rule a fault test: whether its fault shows in a state of a conversation.
+"""A fault test for each rule: it tells whether the fault shows in a state of a conversation.
 
-A code without one has no counterexample.
+A code without a fault test has no counterexample.
 """
 
 import re

@@ -121,7 +121,7 @@ class _Page:
         return LineRoute(tuple(down), None if label is None else self._middle(label))
 
     def _free(self, node: int, left: float, right: float) -> bool:
-        """True if a line may pass a node's row anywhere between these two: in a row of labels, where none is near."""
+        """True if a line may pass a node's row anywhere between these two: in a row of labels without a label near."""
         graph, (left, right) = self._graph, sorted((left, right))
         row = graph.row_of[node]
         return row % 2 == 1 and not any(

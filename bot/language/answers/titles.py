@@ -1,4 +1,4 @@
-"""Which of several titles a text means: by a number that stands in one, or within a sentence."""
+"""Finds the title that a text means, also by a number in the title, or within a sentence."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime, time, tzinfo

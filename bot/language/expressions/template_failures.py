@@ -18,7 +18,7 @@ _NAMED = {
 
 
 class TemplateFailed(BotError):
-    """A template or an expression fails with these values. The text of the error holds none of them."""
+    """A template or an expression fails with these values. The text of the error names no value."""
 
 
 def kind_of(value: Any) -> str:

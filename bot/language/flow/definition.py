@@ -481,7 +481,7 @@ class BotDefinition:
     timezone: ZoneInfo
     words: Words
     defaults: Defaults
-    contact_timezones: bool = False  # each contact has a time zone, and ``timezone`` is for those of whom none is known
+    contact_timezones: bool = False  # each contact has a zone; ``timezone`` is for those whose zone is not known
     languages: tuple[str, ...] = ()  # the first is the one that the flows are written in
     common: Mapping[str, Variable] = field(default_factory=dict)  # what every flow has beside its own variables
     wordings: Mapping[str, Template] = field(default_factory=dict)  # in place of the built-in ones, by name

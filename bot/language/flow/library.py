@@ -336,7 +336,7 @@ class Library:
     drops_files: bool = False  # some variable keeps its files only as long as the conversation
 
     def in_language(self, language: str | None) -> "Library":
-        """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
+        """The same bot in a language; the bot itself if it does not speak that language, or no language is given."""
         return self.translations.get(language or "", self)
 
     def with_draw(self, draw: Draw) -> "Library":
@@ -364,7 +364,7 @@ class Library:
         return [found(one) for one in value] if isinstance(value, list) else found(value)
 
     def with_addresses(self, addresses: OwnAddresses) -> "Library":
-        """The same bot with addresses by which it can be reached. Translations need none."""
+        """The same bot with the addresses at which it can be reached. Translations need no addresses."""
         return replace(self, addresses=addresses)
 
     def busy_policy(self, where: str, busy: str | None) -> str:

@@ -10,7 +10,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.steps.transition import Transition
 
 VERBS = ("set", "clear", "branch", "signal", "start")
-"""The verbs of a shared flow: none waits, and none sends."""
+"""The verbs of a shared flow: they neither wait nor send."""
 
 
 def check_shared(flows: Mapping[str, Flow], problems: Problems) -> None:

@@ -104,7 +104,7 @@ def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
 
 
 def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
-    """The phrase that a text has in it (the longest), or comes closest to; of equals the first."""
+    """The longest phrase that a text has in it, or the phrase that it comes closest to; the first of equal ones."""
     said, wanted = normalise(text), [normalise(phrase) for phrase in phrases]
     if how == CLOSE:
         return closest(said, wanted)
@@ -112,7 +112,7 @@ def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
 
 
 def closest(said: str, phrases: Iterable[str], is_name: Callable[[str], bool] | None = None) -> int | None:
-    """The phrase that a text comes closest to; of equals the first. All of them are normalised already.
+    """The phrase that a text comes closest to; the first of equal ones. All are normalised already.
 
     ``is_name`` tells whether a word is the name of something, and so no slip.
     """

@@ -152,7 +152,7 @@ class Variable:
 
     @property
     def takes_every(self) -> bool:
-        """True if every value of its kind is one of it, whatever its settings say."""
+        """True if every value of its kind belongs to the type, whatever its settings say."""
         return False
 
     @property
@@ -180,7 +180,7 @@ class Variable:
         return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
 
     def surely_takes(self, values: AbstractValues) -> bool:
-        """True if each of these values is one of it, however large it is. Null is one of each."""
+        """True if each of these values belongs to the type, however large it is. Null belongs to each type."""
         known = [value for value in values if value.kind is not ValueKind.NULL]
         return self.takes_every and all(value.kind is self.kind and value.whole >= self.whole for value in known)
 

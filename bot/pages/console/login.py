@@ -165,7 +165,7 @@ class LoginTries:
 
 
 def new_browser(user: User) -> str:
-    """The cookie of a browser in which a user has logged in, by which it is a `known_browser`.
+    """The cookie by which `known_browser` recognises a browser in which a user has logged in.
 
     A new password makes it invalid.
     """

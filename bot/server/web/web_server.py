@@ -115,7 +115,7 @@ class WebServer:
                 connection.abort()
 
     def _accept(self) -> bool:
-        """Take a connection; False where none waits."""
+        """Accept a connection; False if no connection waits."""
         try:
             client, _ = self._listener.accept()
         except BlockingIOError:

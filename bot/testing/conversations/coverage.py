@@ -26,7 +26,7 @@ Passed = tuple[str, str, str | None]
 
 @immutable
 class Uncovered:
-    """A step, an outcome, a word or an event that no test takes."""
+    """A step, an outcome, a word or an event that no test reaches."""
 
     mark: Mark
     what: str
