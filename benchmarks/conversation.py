@@ -392,16 +392,22 @@ async def measured(
     return found
 
 
-async def measured_in_postgres(name: str, seconds: float) -> dict[str, float]:
-    """All figures of one server with a store in PostgreSQL, which flushes each commit to the same disk."""
+@contextmanager
+def postgres_store() -> Iterator[tuple[str, int]]:
+    """The address of a new store in PostgreSQL, which flushes each commit to the same disk; and the server's process."""
     from tests.postgres import new_database, postgres_server
 
     with (
         postgres_server(("listen_addresses=", "shared_buffers=512MB", "max_wal_size=4GB")) as postgres,
         new_database(postgres, postgres.folder, "template0") as store,
     ):
-        postmaster = int((postgres.folder / "data" / "postmaster.pid").read_text().split()[0])
-        return await measured(name, seconds, Extra(settings={"BOT_STORE": store.url}), database=postmaster)
+        yield store.url, int((postgres.folder / "data" / "postmaster.pid").read_text().split()[0])
+
+
+async def measured_in_postgres(name: str, seconds: float) -> dict[str, float]:
+    """All figures of one server with a store in PostgreSQL."""
+    with postgres_store() as (url, process):
+        return await measured(name, seconds, Extra(settings={"BOT_STORE": url}), database=process)
 
 
 ROWS: tuple[tuple[str, str, str], ...] = (
@@ -431,7 +437,7 @@ def main() -> None:
     if given.timeline:
         from benchmarks.timeline import show  # which imports this
 
-        show(given.seconds, given.rounds)
+        show(given.seconds, given.rounds, postgres=given.postgres)
         return
     one, other = ("postgres", "sqlite") if given.postgres else ("ours", "floor")
     rounds: dict[str, list[dict[str, float]]] = {other: [], one: []}

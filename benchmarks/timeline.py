@@ -1,4 +1,5 @@
-"""The waits of a reply at 50 events a second, with SQLite: ``python -m benchmarks.conversation --timeline``.
+"""The waits of a reply at 50 events a second: ``python -m benchmarks.conversation --timeline``, of both stores with
+``--postgres``.
 
 It runs ``python -m benchmarks.timeline serve FOLDER``, which is ``bot serve`` that writes to a file when a message
 passes each station. A mark costs 2 to 4 us.
@@ -10,7 +11,8 @@ import os
 import sqlite3
 import tempfile
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial, wraps
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,7 @@ from time import perf_counter, perf_counter_ns
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.conversation import Extra, GatewayConnection, Town, server
+from benchmarks.conversation import Extra, GatewayConnection, Town, postgres_store, server
 
 STATIONS = (
     "web reads the request",
@@ -74,9 +76,10 @@ def serve() -> None:
     from bot.runtime.engine_cycle import EngineCycle
     from bot.server.web.web_server import _Connection
     from bot.services.http_client import HttpClient, _Loop
-    from bot.store import sqlite_database
+    from bot.store import postgres_statements, sqlite_database
     from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter
+    from bot.store.postgres_database import PostgresDatabase
 
     def marked(owner: Any, name: str, before: str | None, after: str | None = None) -> None:
         call: Callable[..., Any] = getattr(owner, name)
@@ -98,13 +101,27 @@ def serve() -> None:
             connection.whose = "log"
         return connection
 
+    def exchanged(self: Any, statements: Iterable[tuple[str, Any]]) -> Any:
+        statements = [*statements]
+        first = statements[0][0].split(maxsplit=2)[:2]
+        whose = {"SELECT pg_advisory_xact_lock(7031,": "log", "UPDATE meta": "engine"}.get(" ".join(first))
+        if whose is None:
+            return exchanges(self, statements)
+        mark(f"the {whose}'s commit begins")
+        results = exchanges(self, statements)
+        mark(f"the {whose}'s commit ends")
+        return results
+
+    postgres: Any = postgres_statements.PreparedStatements
+    exchanges, postgres.execute = postgres.execute, exchanged
     store: Any = sqlite_database
     opens, store._open = store._open, opened
     patched = {**vars(sqlite3), "connect": partial(sqlite3.connect, factory=Connection)}
     store.sqlite3 = SimpleNamespace(**patched)
     marked(_Connection, "buffer_updated", "web reads the request")
     marked(InboxWriter, "hand_over", "web hands the event over")
-    marked(store.SqliteDatabase, "write_each", "the inbox's thread begins")
+    for database in (store.SqliteDatabase, PostgresDatabase):
+        marked(database, "write_each", "the inbox's thread begins")
     marked(EngineCycle, "run", "the engine's cycle begins")
     marked(InboxReader, "after", None, "the log is read")
     marked(Batch, "_turn", "the turn begins", "the turn ends")
@@ -128,14 +145,16 @@ class WatchedTown(Town):
         super().reply(body)
 
 
-async def watched(name: str, seconds: float) -> tuple[list[tuple[int, int]], list[list[int]]]:
+async def watched(
+    name: str, seconds: float, settings: Mapping[str, str]
+) -> tuple[list[tuple[int, int]], list[list[int]]]:
     """The messages of a server at 50 events a second; and the times of each station's marks."""
     town = WatchedTown(1000)
     loop = asyncio.get_running_loop()
     gateway = await loop.create_server(lambda: GatewayConnection(town), "127.0.0.1", 0, backlog=1024)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "timeline")
-        extra = Extra(settings={_FILE: str(file)}, module=__spec__.name)
+        extra = Extra(settings={_FILE: str(file), **settings}, module=__spec__.name)
         with server(name, gateway.sockets[0].getsockname()[1], folder, extra) as (_, port):
             await town.begin(port, perf_counter())
             await town.talk(1.0)
@@ -163,22 +182,27 @@ def gaps(messages: Sequence[tuple[int, int]], marks: Sequence[Sequence[int]]) ->
     return [median(column) for column in zip(*found, strict=True)]
 
 
-def show(seconds: float, rounds: int) -> None:
-    """Measure and print."""
-    messages: dict[str, list[tuple[int, int]]] = {"floor": [], "ours": []}
-    marks: list[list[int]] = [[] for _ in STATIONS]
+def show(seconds: float, rounds: int, *, postgres: bool) -> None:
+    """Measure and print: SQLite beside the floor, or PostgreSQL beside SQLite."""
+    messages: dict[str, list[tuple[int, int]]] = {"sqlite": [], "postgres" if postgres else "floor": []}
+    marks: dict[str, list[list[int]]] = {name: [[] for _ in STATIONS] for name in messages}
     for _ in range(rounds):
-        for name, measured in messages.items():
-            more, passed = asyncio.run(watched(name, seconds))
-            measured += more
-            marks = [sorted(each + new) for each, new in zip(marks, passed, strict=True)]
-    at = 0.0
-    print(f"{'ms':>6} {'sum':>6}  to this station (medians: their sum is not the median of the whole)")
-    for name, gap in zip((*STATIONS, "the gateway has the reply"), gaps(messages["ours"], marks), strict=True):
-        at += gap
-        print(f"{gap:6.2f} {at:6.2f}  {name}")
-    floor, ours = (median(replied - sent for sent, replied in each) / 1e6 for each in messages.values())
-    print(f"The reply came after {ours:.2f} ms, the floor's after {floor:.2f} ms ({ours / floor:.2f} times)")
+        for name in messages:
+            with postgres_store() if name == "postgres" else nullcontext((None, 0)) as (url, _):
+                settings = {} if url is None else {"BOT_STORE": url}
+                more, passed = asyncio.run(watched(name, seconds, settings))
+            messages[name] += more
+            marks[name] = [sorted(each + new) for each, new in zip(marks[name], passed, strict=True)]
+    for name in messages:
+        if name == "floor":
+            continue
+        at = 0.0
+        print(f"{'ms':>6} {'sum':>6}  {name}: to this station (medians: their sum is not the median of the whole)")
+        for station, gap in zip((*STATIONS, "the gateway has the reply"), gaps(messages[name], marks[name]), strict=True):
+            at += gap
+            print(f"{gap:6.2f} {at:6.2f}  {station}")
+    for name, each in messages.items():
+        print(f"{name}: the reply came after {median(replied - sent for sent, replied in each) / 1e6:.2f} ms")
 
 
 if __name__ == "__main__":
