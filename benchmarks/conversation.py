@@ -394,7 +394,7 @@ async def measured(
 
 @contextmanager
 def postgres_store() -> Iterator[tuple[str, int]]:
-    """The address of a new store in PostgreSQL, which flushes each commit to the same disk; and the server's process."""
+    """The address of a new store in PostgreSQL, which flushes each commit to the same disk; and its process."""
     from tests.postgres import new_database, postgres_server
 
     with (

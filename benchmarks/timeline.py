@@ -198,7 +198,9 @@ def show(seconds: float, rounds: int, *, postgres: bool) -> None:
             continue
         at = 0.0
         print(f"{'ms':>6} {'sum':>6}  {name}: to this station (medians: their sum is not the median of the whole)")
-        for station, gap in zip((*STATIONS, "the gateway has the reply"), gaps(messages[name], marks[name]), strict=True):
+        for station, gap in zip(
+            (*STATIONS, "the gateway has the reply"), gaps(messages[name], marks[name]), strict=True
+        ):
             at += gap
             print(f"{gap:6.2f} {at:6.2f}  {station}")
     for name, each in messages.items():

@@ -245,9 +245,9 @@ class Database(Protocol):
         may be asked while a call waits.
         """
 
-    def wake(self, shards: Collection[int], *, here: bool) -> None:
-        """Wake the engines of shards on other machines: there are new events in their logs
-        (`bot.store.opening.serves_others`). ``here``: also those of this server, which nobody else wakes.
+    def wake(self, shards: Collection[int]) -> None:
+        """Wake the engines of shards, on any machine: there are new events in their logs
+        (`bot.store.opening.serves_others`).
         """
 
     def machines(self) -> list[ServingMachine]:

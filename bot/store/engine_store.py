@@ -135,7 +135,7 @@ class EngineStore:
         if not _OF_BROADCASTS.isdisjoint(statements):
             self.broadcasts.forget()
         if commit.forwarded:
-            self.database.wake(commit.forwarded, here=True)
+            self.database.wake(commit.forwarded)
         return True
 
     def _appends(self, commit: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:

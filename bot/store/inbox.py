@@ -139,9 +139,9 @@ class InboxWriter:
     shards of a store.
 
     ``patience`` is how many seconds a caller waits for its commit. ``wake`` is called after each commit with new
-    events, from the writer's thread, with the numbers of the shards that have them. While commits fail, ``alarms`` has
-    the alarm ``inbox-unavailable``: see `end_alarm`. Raises `bot.store.files.StoreLocked` and
-    `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
+    events, from the writer's thread, with the numbers of the shards that have them; None: no engine is here, and the
+    database wakes those of other machines. While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see
+    `end_alarm`. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
 
     `append` keeps an `event` and waits for the commit. An event loop hands several events over (`hand_over`), and reads
     the result of each (`appended`) when their commit has ended.
@@ -154,7 +154,7 @@ class InboxWriter:
         alarms: Alarms | None = None,
         *,
         patience: float = 2.0,
-        wake: Callable[[Collection[int]], None] = lambda shards: None,
+        wake: Callable[[Collection[int]], None] | None = None,
     ) -> None:
         self.patience = patience
         self.database = log_writer(address)
@@ -359,12 +359,12 @@ class InboxWriter:
             elif grown or any(write.sql is self._logs[0].probe for write in done):
                 self._kept_at = self._clock.elapsed()
             group.ended = True
-            if grown:
+            if grown and self._wake is not None:
                 self._wake(grown)
             for when_ended in group.when_ended:
                 when_ended()
-            if grown:
-                self.database.wake(grown, here=False)
+            if grown and self._wake is None:
+                self.database.wake(grown)
             if any(write.erases for write in group.writes):
                 self.database.wipe()
 

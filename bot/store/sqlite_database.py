@@ -145,7 +145,7 @@ class SqliteDatabase:
         """Return None: a file says nothing about who has locked it."""
         return None
 
-    def wake(self, shards: Collection[int], *, here: bool) -> None:
+    def wake(self, shards: Collection[int]) -> None:
         """Do nothing: no other machine has this file."""
 
     def machines(self) -> list[ServingMachine]:

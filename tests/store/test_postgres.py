@@ -25,7 +25,6 @@ from bot.store.opening import (
     engine_writer,
     log_writer,
     other_engines,
-    serves_others,
     works_elsewhere,
 )
 from bot.store.postgres_database import PostgresDatabase, connect, translated
@@ -237,29 +236,40 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 ) -> None:
     done: list[str] = []
     with closing(InboxWriter(address, SystemClock(), patience=PATIENCE)) as inbox:
-        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards, here: done.append("woken"))
+        monkeypatch.setattr(PostgresDatabase, "wake", lambda database, shards: done.append("woken"))
         event = inbox.event(None, "1", "x", None, SystemClock().now(), b"", True)
         inbox.hand_over([event], lambda: done.append("answered"))
         wait_for(lambda: len(done) == 2)
     assert done == ["answered", "woken"]
 
 
-def test_an_engine_is_not_woken_twice(address: PostgresAddress) -> None:
-    """The web process of its server has woken it by a pipe, sooner."""
-    woken: list[None] = []
-    with (
-        serves_others(address, lambda: woken.append(None), lambda request: None),
-        closing(log_writer(address)) as log,
-        connect(address, "inbox") as beside,
-    ):
-        wait_for(lambda: len(woken) == 1)  # it listens, and has looked whether it missed anything
+def test_the_database_wakes_engines_only_where_the_web_process_wakes_none(address: PostgresAddress) -> None:
+    woken: list[int] = []
+    with connect(address, "inbox") as beside:
         beside.execute(f"LISTEN {postgres_database.events_channel(None)}")
-        for _ in range(10):
-            log.wake((0,), here=False)
-            assert len([*beside.notifies(timeout=PATIENCE, stop_after=1)]) == 1
-        assert len(woken) == 1
-        log.wake((0,), here=True)
-        wait_for(lambda: len(woken) > 1)
+        for wake, notices in (woken.extend, 0), (None, 1):
+            with closing(InboxWriter(address, SystemClock(), patience=PATIENCE, wake=wake)) as inbox:
+                inbox.append(inbox.event(None, str(notices), "x", None, SystemClock().now(), b"", True))
+            beside.execute("SELECT 1")
+            assert len([*beside.notifies(timeout=notices * PATIENCE, stop_after=1)]) == notices
+    assert woken == [0]
+
+
+def test_a_look_into_the_log_does_not_take_longer_with_a_longer_log(address: PostgresAddress) -> None:
+    """Nor one whose plan the server has made while the log was short."""
+    with closing(InboxReader(address)) as log:
+        database = log.database
+        assert isinstance(database, PostgresDatabase) and database._open is not None
+        for _ in range(10):  # from the sixth time on, it keeps the plan
+            assert not (log.after(0, 1) or log.has("1") or log.has_after(0) or log.last_seq())
+        for name in database._statements._names.values():
+            types = database._open.execute(
+                "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = $1", [name.decode()]
+            ).fetchone()
+            assert types is not None
+            given = f"({', '.join(['0'] * types[0])})" if types[0] else ""
+            plan = database._open.execute(f"EXPLAIN EXECUTE {name.decode()}{given}").fetchall()
+            assert "Index" in str(plan) and "Sort" not in str(plan) and "Seq Scan" not in str(plan), plan
 
 
 def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:

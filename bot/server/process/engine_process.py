@@ -141,8 +141,7 @@ def _composed_in_turn(
         tell_up(files["news"], role_name("engine", settings.store))
         free_at = monotonic()
         while True:
-            ready, _, _ = select.select([signals], [], [], TAKE_OVER_SECONDS)
-            if ready and signal.SIGTERM in os.read(signals, 1000):
+            if not _pass_on(files["woken"], signals, settings.store, database):
                 return None
             with suppress(StoreLocked, StoreUnavailable, VersionRefused):  # a third one was quicker
                 alone = not others_run()
@@ -151,6 +150,22 @@ def _composed_in_turn(
                     free_at = monotonic()
                 elif monotonic() > free_at + LEFT_SECONDS or not _is_left(settings.store, database):
                     return _composed(settings, loader, WakePipe(files["woken"]))
+
+
+def _pass_on(woken: int, signals: int, store: StoreAddress, database: Database) -> bool:
+    """For `TAKE_OVER_SECONDS`, wake the engine of another machine when events were accepted here. False after
+    SIGTERM.
+    """
+    shard = 0 if isinstance(store, Path) else store.shard or 0
+    until = monotonic() + TAKE_OVER_SECONDS
+    while (left := until - monotonic()) > 0:
+        ready, _, _ = select.select([signals, woken], [], [], left)
+        if signals in ready and signal.SIGTERM in os.read(signals, 1000):
+            return False
+        if woken in ready:
+            os.read(woken, 65536)
+            database.wake((shard,))
+    return True
 
 
 def _answer_in_wait(

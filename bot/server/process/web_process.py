@@ -44,7 +44,7 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
         answer_ids=settings.answer_ids,
         path=settings.webhook_path,
         begun=_Once(files["begun"]),
-        wake=partial(_wake, wakes),
+        wake=partial(_wake, wakes) if wakes else None,
         ask=lambda request: local_socket.ask_engine(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
         addresses=OwnAddresses(settings.public_url, signal_key(settings.store)),
@@ -63,10 +63,8 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
 
 
 def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
-    """Wake the engines of these shards, if there are any here: those of other machines hear of events from
-    the store.
-    """
-    for shard in shards if wakes else ():
+    """Wake the engines of these shards here. An engine that waits wakes that of another machine."""
+    for shard in shards:
         tell(wakes[shard], b"x")
 
 

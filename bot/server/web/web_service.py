@@ -37,9 +37,9 @@ class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
-    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a
-    `BotError` where it does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``.
-    ``own_file`` returns the content of a file that steps send. ``alarms`` are the web process's.
+    engines of these shards that there is something to read (None: no engine is here); ``ask`` asks it what an operator
+    may ask, and raises a `BotError` where it does not answer. Programs start flows and report signals with ``api_key``,
+    or by ``addresses``. ``own_file`` returns the content of a file that steps send. ``alarms`` are the web process's.
 
     Raises `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
     """
@@ -54,7 +54,7 @@ class WebService:
         tolerance: timedelta,
         path: str,
         begun: Callable[[], bool],
-        wake: Callable[[Collection[int]], None],
+        wake: Callable[[Collection[int]], None] | None,
         ask: Ask,
         api_key: str | None = None,
         addresses: OwnAddresses | None = None,

@@ -9,8 +9,11 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from socket import gethostname
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from bot.core.engine_answers import EngineRefused, VersionPublished
 from bot.core.engine_requests import A, AskFlows, AskStatus, EngineRequest, EraseContact, PublishVersion
 from bot.loading.folder import read_folder
 from bot.server import doctor, local_socket
+from bot.server.process import engine_process
 from bot.server.process.web_process import _wake
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of
 from bot.store.inbox import InboxReader
@@ -157,15 +161,23 @@ def test_what_ends_the_engine_of_its_shard_is_given_up_and_the_other_shard_goes_
     assert "the engine.1 process was killed by signal 9" in server.log.read_text()
 
 
-def test_web_wakes_the_engine_of_the_shard_whose_log_has_grown() -> None:
+def test_web_wakes_the_engine_of_the_shard_whose_log_has_grown_and_one_that_waits_wakes_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path, SHARDS)
+    passed_on: list[int] = []
+    database: Any = SimpleNamespace(wake=passed_on.extend)
+    monkeypatch.setattr(engine_process, "TAKE_OVER_SECONDS", 0.01)
     with ExitStack() as opened:
-        pipes = [os.pipe() for _ in range(SHARDS)]
-        for pipe in pipes:
-            opened.callback(os.close, pipe[0])
-            opened.callback(os.close, pipe[1])
+        pipes = [os.pipe() for _ in range(1 + SHARDS)]
+        for end in chain(*pipes):
+            opened.callback(os.close, end)
+        (signals, _), *pipes = pipes
         _wake([wake for _, wake in pipes], {1})
-        _wake([], {1})  # on a machine without engines
         assert select.select([woken for woken, _ in pipes], [], [], 0)[0] == [pipes[1][0]]
+        for shard, (woken, _) in zip(store.divided(), pipes, strict=True):
+            assert engine_process._pass_on(woken, signals, shard, database)
+        assert passed_on == [1]
 
 
 def test_flows_are_loaded_again_by_the_engines_of_all_shards(divided: Divided) -> None:

@@ -26,6 +26,7 @@ from bot.server import doctor, local_socket
 from bot.server.process.engine_process import note_lost_run
 from bot.store.database import PostgresAddress
 from bot.store.inbox import InboxReader
+from bot.store.postgres_database import connect, events_channel
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator.emulator import Emulator
 from tests.cli.terminal import call
@@ -117,7 +118,10 @@ def machines(machines_share: Shared, postgres: Postgres) -> Machines:
 
 
 def test_an_event_that_comes_to_a_machine_without_the_engine_is_answered(machines: Machines) -> None:
-    machines.says("hi")
+    with connect(machines.store, "inbox") as beside:
+        beside.execute(f"LISTEN {events_channel(None)}")
+        machines.says("hi")
+        assert len([*beside.notifies(timeout=PATIENCE, stop_after=1)]) == 1, "the engine that waits wakes the other"
     assert [row.contact for row in InboxReader(machines.store).after(0, 10)] == [ANN]
     assert "this one waits" in machines.second.log.read_text()
 
