@@ -209,7 +209,7 @@ class Database(Protocol):
     """One connection to a database of a store, for any threads. ``place`` is where it is: a file, or an address.
 
     Every method raises `bot.store.files.StoreUnavailable` if the database cannot be used now, and has then changed
-    nothing.
+    nothing. The bodies here are for a database that no other machine uses.
     """
 
     place: StoreAddress
@@ -239,19 +239,23 @@ class Database(Protocol):
         """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection, or a newer
         program has changed the tables so that this one cannot go on.
         """
+        return
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
         """The session with a lock for which this connection has waited so long, and advice; None if there is none. It
         may be asked while a call waits.
         """
+        return None
 
     def wake(self, shards: Collection[int]) -> None:
         """Wake the engines of shards, on any machine: there are new events in their logs
         (`bot.store.opening.serves_others`).
         """
+        return
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot; none for a file, which has only this one."""
+        return []
 
     def wipe(self) -> None:
         """Leave no traces of deleted data, as far as that is in the bot's hands."""

@@ -28,6 +28,7 @@ from bot.core.defects import guard
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.store.database import (
+    Database,
     Execute,
     Part,
     PendingStatement,
@@ -193,7 +194,7 @@ class _WholeNumber(Loader):
         return int(bytes(data))
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """One connection to ``schema`` (``engine`` or ``inbox``) of a database: see `bot.store.database.Database`.
 
     A connection that breaks is made anew by the next call. Not so the one that is ``alone``, of which there is one at a

@@ -7,7 +7,7 @@ read-only.
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
-from bot.store.database import Execute, PendingStatement, ServingMachine, StoreAddress
+from bot.store.database import Database, Execute, PendingStatement, StoreAddress
 from bot.store.files import (
     FileLock,
     RestoreUnfinished,
@@ -65,7 +65,7 @@ ERRORS_OF_VALUES = (
 )
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """One connection to the file at ``path``: see `bot.store.database.Database`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, close: Callable[[], None]) -> None:
@@ -137,20 +137,6 @@ class SqliteDatabase:
         """Write everything that the block executes in one durable commit, or nothing."""
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             yield self.connection.execute
-
-    def require(self) -> None:
-        """Do nothing: the lock of the file ends with this process."""
-
-    def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """Return None: a file says nothing about who has locked it."""
-        return None
-
-    def wake(self, shards: Collection[int]) -> None:
-        """Do nothing: no other machine has this file."""
-
-    def machines(self) -> list[ServingMachine]:
-        """Return no machines: no other machine has this file."""
-        return []
 
     def wipe(self) -> None:
         """Leave no traces of deleted data in the ``-wal``: see `empty_wal`."""
