@@ -54,8 +54,8 @@ STATEMENTS = (WRITE_SESSION, UPDATE_SESSION, ADD_ALIAS, _KEEP_LISTED, _DROP_LIST
 
 _STATE = "SELECT state FROM sessions WHERE contact = ?"
 _KNOWN = """
-    SELECT contact, state, NULL FROM sessions WHERE contact IN (SELECT value FROM json_each(?1))
-    UNION ALL SELECT alias, NULL, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?1))
+    SELECT (SELECT state FROM sessions WHERE contact = value), (SELECT contact FROM aliases WHERE alias = value)
+    FROM json_each(?)
 """
 _CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 _DUE = "SELECT contact, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
@@ -76,7 +76,7 @@ _LATE = """SELECT state FROM sessions WHERE instr(state, '"late_messages":') > 0
 _COUNT_LATE = """SELECT count(*) FROM sessions WHERE instr(state, '"late_messages":') > 0"""
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 _WAITING_AT = "SELECT flow, step, count(*) FROM sessions WHERE flow IS NOT NULL GROUP BY flow, step"
-_OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
+_OF_ALIASES = "SELECT (SELECT contact FROM aliases WHERE alias = value) FROM json_each(?)"
 _LISTED = "SELECT state FROM listed_contacts WHERE contact = ?"
 _WANTED = "SELECT contact FROM listed_contacts WHERE state IS NULL ORDER BY contact"
 _READ_AT = "SELECT listed_at FROM meta"
@@ -199,10 +199,9 @@ class SessionRows(Queries):
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """For each of these numbers the contact who writes from it but gets messages at another number; else None."""
-        found: dict[str, str | None] = dict.fromkeys(aliases)
-        written = {storable(alias): alias for alias in found}
-        rows = self.database.all(_OF_ALIASES, json_text([*written]))
-        return found | {written[name]: value for name, value in rows}
+        aliases = [*aliases]
+        rows = self.database.all(_OF_ALIASES, json_text([*map(storable, aliases)]))
+        return {alias: contact for alias, (contact,) in zip(aliases, rows, strict=True)}
 
     def opted_out(self, contact: str) -> bool:
         """True if a contact has opted out, also if its session cannot be read."""
@@ -220,14 +219,12 @@ class StoredSessions(SessionRows):
 
     def known(self, numbers: Collection[str]) -> tuple[dict[str, str | None], dict[str, str | None]]:
         """For each number the stored text of its session, for `bot.core.session.read_session`, and the contact who
-        writes from it (`contacts_of_aliases`); else None. It is one query.
+        writes from it (`contacts_of_aliases`); else None. It is one query, with a row for each number in their order.
         """
-        states: dict[str, str | None] = dict.fromkeys(numbers)
-        contacts = states.copy()
-        written = {storable(number): number for number in numbers}
-        for number, state, contact in self.database.all(_KNOWN, json_text([*written])):
-            found, value = (states, state) if contact is None else (contacts, contact)
-            found[written[number]] = value
+        rows = self.database.all(_KNOWN, json_text([*map(storable, numbers)]))
+        states, contacts = dict[str, str | None](), dict[str, str | None]()
+        for number, (state, contact) in zip(numbers, rows, strict=True):
+            states[number], contacts[number] = state, contact
         return states, contacts
 
     def knows(self, contact: str) -> bool:

@@ -16,7 +16,8 @@ import bot.store
 from bot.core.clock import SystemClock
 from bot.core.errors import BotError
 from bot.store import postgres_database
-from bot.store.database import PendingStatement, PostgresAddress
+from bot.store.database import Database, PendingStatement, PostgresAddress
+from bot.store.engine_store import EngineStore
 from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import _APPEND, InboxBusy, InboxReader, InboxWriter
 from bot.store.opening import (
@@ -255,21 +256,30 @@ def test_the_database_wakes_engines_only_where_the_web_process_wakes_none(addres
     assert woken == [0]
 
 
-def test_a_look_into_the_log_does_not_take_longer_with_a_longer_log(address: PostgresAddress) -> None:
-    """Nor one whose plan the server has made while the log was short."""
-    with closing(InboxReader(address)) as log:
-        database = log.database
-        assert isinstance(database, PostgresDatabase) and database._open is not None
+def plans(database: Database) -> Iterator[str]:
+    """The server's plans for all that a connection has asked so far."""
+    assert isinstance(database, PostgresDatabase) and database._open is not None
+    for name in (name.decode() for name in database._statements._names.values()):
+        [(count,)] = database._open.execute(
+            "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = $1", [name]
+        ).fetchall()
+        given = f"({', '.join(['0'] * count)})" if count else ""
+        yield "\n".join(line for (line,) in database._open.execute(f"EXPLAIN EXECUTE {name}{given}"))
+
+
+def test_what_a_cycle_asks_does_not_take_longer_in_longer_tables(address: PostgresAddress) -> None:
+    """Nor where the server has made its plan while they were short."""
+    with closing(InboxReader(address)) as log, closing(EngineStore(address)) as store:
         for _ in range(10):  # from the sixth time on, it keeps the plan
             assert not (log.after(0, 1) or log.has("1") or log.has_after(0) or log.last_seq())
-        for name in database._statements._names.values():
-            types = database._open.execute(
-                "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = $1", [name.decode()]
-            ).fetchone()
-            assert types is not None
-            given = f"({', '.join(['0'] * types[0])})" if types[0] else ""
-            plan = database._open.execute(f"EXPLAIN EXECUTE {name.decode()}{given}").fetchall()
-            assert "Index" in str(plan) and "Sort" not in str(plan) and "Seq Scan" not in str(plan), plan
+            store.sessions.known(["1"])
+            store.sessions.contacts_of_aliases(["1"])
+            store.sessions._read_due(START, 1)
+            assert not (store.messages.pending(0, 1) or store.messages.sent("1") or store.parked.rows("1"))
+        for plan in plans(log.database):
+            assert "Index" in plan and "Sort" not in plan and "Seq Scan" not in plan, plan
+        for plan in plans(store.database):
+            assert {*re.findall(r"Seq Scan on (\w+)", plan)} <= {"meta", "events_out"}, plan  # one row; is there any?
 
 
 def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:
