@@ -1,5 +1,6 @@
 """Sends the outbox's messages: in order for each contact and channel, to many contacts at once, within the limits."""
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -24,6 +25,8 @@ MOST_IN_FLIGHT = 256
 
 ALARM_OVER_AFTER = 120.0
 """Seconds after which a limit's alarm is over."""
+
+_yield = getattr(os, "sched_yield", lambda: None)  # Python has none on macOS
 
 
 @immutable
@@ -224,6 +227,7 @@ class Delivery:
         with self._lock:
             self._scheduler.add(rows)
         self._send_all()
+        _yield()  # to the thread that makes the requests: no contact waits for what the caller still has to do
 
     def permits_came(self) -> None:
         """The limits may allow more than they did: send what can go."""
