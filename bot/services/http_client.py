@@ -13,11 +13,12 @@ import math
 import os
 import select
 import socket
+import sys
 import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -532,7 +533,14 @@ _POLLED = {
     pycurl.POLL_NONE: 0,
 }
 _IN, _OUT = pycurl.CSELECT_IN, pycurl.CSELECT_OUT
-_HUNG_UP = getattr(select, "POLLRDHUP", select.POLLIN)
+
+if sys.platform == "linux":  # connections that are kept cost nothing
+    _Poll, _MILLISECOND = select.epoll, 0.001
+    _HUNG_UP = select.EPOLLRDHUP | select.EPOLLONESHOT  # once: a closed one hangs up while a child process has a copy
+else:
+    _Poll, _MILLISECOND = select.poll, 1
+    _HUNG_UP = select.POLLIN
+
 _UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether a connection that it has kept was closed
 
 
@@ -543,7 +551,7 @@ class _Loop:
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_MAXCONNECTS, KEPT_CONNECTIONS)
-        self._poll = select.poll()
+        self._poll = _Poll()
         self._calls: deque[Callable[[], object]] = deque()
         self._exchanges: dict[Any, _Exchange] = {}  # by their handles
         self._idle: set[int] = set()  # connections that are kept
@@ -586,7 +594,8 @@ class _Loop:
     def _run(self) -> None:
         while True:
             self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
-            ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
+            wait = 0 if self._calls else self._multi.timeout()  # below 0: for ever
+            ready = self._poll.poll(wait * _MILLISECOND)
             self._asleep = False
             for file, events in ready:
                 self._happened(file, events)
@@ -601,7 +610,8 @@ class _Loop:
         if file == self._woken_file:
             self._woken.recv(4096)
         elif file in self._idle:
-            self._poll.unregister(file)
+            with suppress(OSError):  # libcurl has closed it
+                self._poll.unregister(file)
             self._idle.discard(file)
             client = self._clients.pop(file, None)
             if client is not None and not events & select.POLLNVAL:  # libcurl has not closed it
@@ -623,10 +633,16 @@ class _Loop:
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
         if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once
             self._idle.add(file)
-            self._poll.register(file, _HUNG_UP)
+            self._poll_for(file, _HUNG_UP)
         else:
             self._idle.discard(file)
-            self._poll.register(file, _POLLED[event])
+            self._poll_for(file, _POLLED[event])
+
+    def _poll_for(self, file: int, events: int) -> None:
+        try:
+            self._poll.modify(file, events)
+        except FileNotFoundError:
+            self._poll.register(file, events)
 
 
 def _guarded(call: Callable[..., object], *given: object) -> None:
