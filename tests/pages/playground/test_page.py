@@ -238,6 +238,15 @@ def test_a_flow_whose_drawing_comes_late_is_shown_from_its_beginning_though_it_w
     expect(page.locator("#drawing svg")).to_have_attribute("viewBox", str(begins))
 
 
+def test_a_drawing_that_did_not_come_is_asked_for_again(shown: Shown) -> None:
+    page = shown.page
+    page.route("**/map?*", lambda route: route.fulfill(status=404), times=1)
+    with page.expect_response("**/map?*"):
+        shown.has_written("hi")
+    shown.has_written("Tea")
+    expect(page.locator("[data-place='main/size'].here")).to_be_visible()
+
+
 def test_of_two_steps_the_one_that_was_clicked_last_is_shown_and_takes_the_focus_from_nobody(shown: Shown) -> None:
     page = shown.page
     shown.has_written("hi")
@@ -299,6 +308,17 @@ def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
     assert page.locator("#phone").bounding_box() == before
     page.keyboard.press("Escape")
     expect(wrong).to_be_hidden()
+
+
+@pytest.mark.parametrize("does", ["[data-set=cups]", "[data-edit] >> nth=0", ".turn [data-place='main/hello']"])
+def test_a_bot_that_is_gone_is_reported_and_breaks_nothing(shown: Shown, does: str) -> None:
+    page = shown.page
+    shown.has_written("hi", "tea", "small")
+    shown.hears("How many cups?")
+    page.evaluate("() => { globalThis.fetch = () => Promise.reject(new TypeError('nobody listens')) }")
+    page.locator(does).first.evaluate("each => each.click()")
+    wrong = "The bot does not answer: is `bot dev` still running?" if "place" not in does else ""
+    expect(page.locator("body > .wrong")).to_have_text(wrong)
 
 
 def test_a_text_from_right_to_left_begins_at_the_right(shown: Shown) -> None:
