@@ -299,6 +299,14 @@ def test_many_contacts_and_a_long_name_leave_the_header_on_one_line(
     assert header is not None and header["height"] < 60
 
 
+@pytest.mark.parametrize("width", [360, 390])
+def test_a_long_time_stands_beside_the_contacts_on_a_narrow_page(shown: Shown, opens: Opens, width: int) -> None:
+    page = opens(shown.page.url, width, locale="en-US")
+    page.locator("#clock time").evaluate("each => { each.textContent = 'Wed, Nov 20, 10:44 PM' }")
+    contacts, clock = page.locator("#contacts").bounding_box(), page.locator("#clock").bounding_box()
+    assert contacts is not None and clock is not None and clock["y"] < contacts["y"] + contacts["height"]
+
+
 def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
     page, wrong = shown.page, shown.page.locator("body > .wrong")
     before = page.locator("#phone").bounding_box()
