@@ -299,12 +299,37 @@ def test_many_contacts_and_a_long_name_leave_the_header_on_one_line(
     assert header is not None and header["height"] < 60
 
 
+@pytest.mark.parametrize("width", [1241, 1400])
+def test_the_tools_of_the_map_stay_on_one_line_beside_the_details(shows: Callable[..., Shown], width: int) -> None:
+    steps = "".join(f"  s{number}: {{say: Hi}}\n" for number in range(120))
+    page = shows(f"flow: a_flow_with_a_rather_long_name\nstart: {{otherwise: true}}\nsteps:\n{steps}", width=width).page
+    page.locator("#flow").select_option("a_flow_with_a_rather_long_name")
+    expect(page.locator("#untried")).to_have_text("120 not tried yet")
+    page.locator("#unfold").click()
+    tools = page.locator("#map .tools")
+    assert tools.evaluate("each => [each.clientHeight < 50, each.scrollWidth <= each.clientWidth]") == [True, True]
+
+
 @pytest.mark.parametrize("width", [360, 390])
 def test_a_long_time_stands_beside_the_contacts_on_a_narrow_page(shown: Shown, opens: Opens, width: int) -> None:
     page = opens(shown.page.url, width, locale="en-US")
     page.locator("#clock time").evaluate("each => { each.textContent = 'Wed, Nov 20, 10:44 PM' }")
     contacts, clock = page.locator("#contacts").bounding_box(), page.locator("#clock").bounding_box()
     assert contacts is not None and clock is not None and clock["y"] < contacts["y"] + contacts["height"]
+
+
+def test_a_page_whose_stream_was_refused_asks_for_it_again(shown: Shown) -> None:
+    refused: list[Route] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route)
+        route.fulfill(status=429)  # as a proxy does while the bot starts, with 502
+
+    shown.page.route("**/live", refuse, times=1)
+    shown.page.reload()
+    wait_for(lambda: bool(shown.page.title()) and bool(refused))
+    shown.has_written("hi")
+    shown.hears("What would you like?")
 
 
 def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
