@@ -20,8 +20,7 @@ from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
-    from bot.cli.shared.check_report import Report
-    from bot.language.flow.kept_reading import KeptReading
+    from bot.cli.shared.check_report import KeptCheck, Report
     from bot.language.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -109,9 +108,9 @@ def command(
             raise click.UsageError(f"--watch prints text only: leave out --format {form}")
         if tests is not None:
             raise click.UsageError("--watch prints text only: leave out --write-tests")
-        from bot.language.flow.kept_reading import KeptReading
+        from bot.cli.shared.check_report import KeptCheck
 
-        kept = KeptReading()
+        kept = KeptCheck()
         watched(path, lambda: _report(path, form, kept))
     else:
         report = _report(path, form)
@@ -124,7 +123,7 @@ def command(
         ctx.exit(1 if report.entries else 0)
 
 
-def _report(path: Path, form: str, kept: "KeptReading | None" = None) -> "Report":
+def _report(path: Path, form: str, kept: "KeptCheck | None" = None) -> "Report":
     from bot.checker.run_rules import uncollected
     from bot.cli.shared.check_report import objects, report_on, sarif, short, text
 

@@ -328,10 +328,8 @@ def reports(folder: Path, opens: Opens) -> Iterator[View]:
         yield "state", shows(live, page, "/state")
         live.simulation.emulator.inactive_channels.clear()
         shows(live, page, "/edits")
-        with page.expect_navigation():
-            page.get_by_role("button", name="Check now").click()
-        live.console.live_check.wait(60)
-        page.reload()
+        page.get_by_role("button", name="Check now").click()
+        expect(page.locator("#report")).to_contain_text("Checked")
         yield "edits", page
 
 

@@ -3,7 +3,7 @@
 A finding says that something may happen. A counterexample shows with the real engine that it does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -14,7 +14,7 @@ from bot.checker.exploring.conversation_yaml import CONTACT, conversation_lines,
 from bot.checker.exploring.examples import NO_EXAMPLES, Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_sentence
-from bot.checker.exploring.moves import move_sentence
+from bot.checker.exploring.moves import Move, move_sentence
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
@@ -33,10 +33,13 @@ MOST_TURNS = 2000
 
 @immutable
 class Counterexample:
-    """A conversation that shows a fault: sentences for people, and a test that fails because of this fault alone."""
+    """A conversation that shows a fault: sentences for people, a test that fails because of this fault alone, and the
+    moves.
+    """
 
     sentences: tuple[str, ...]
     test: str
+    moves: tuple[Move, ...]
 
 
 class CounterexampleFinder:
@@ -47,10 +50,13 @@ class CounterexampleFinder:
         self._graph = Graph(library)
         self._examples = examples
 
-    def search(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
+    def search(
+        self, finding: Finding, turns: int = MOST_TURNS, known: Sequence[Move] = ()
+    ) -> tuple[Counterexample | None, int]:
         """The conversation that shows a finding, and the number of turns that the search took.
 
-        None: no conversation was found in so many ``turns``, or the code has no fault test.
+        None: no conversation was found in so many ``turns``, or the code has no fault test. ``known`` are moves that
+        showed the finding before an edit of the bot, and are tried first.
         """
         fault = FAULT_TESTS.get(finding.code)
         if fault is None:
@@ -58,14 +64,17 @@ class CounterexampleFinder:
         explorer = Explorer(self._library, self._examples.extensions)
         place = self.step_of(finding) or (finding.route[-1].source if finding.route else None)
         case = FindingCase.of(explorer.library, finding, place, _failing_edge(finding, place))
-        state = self._find(explorer, case, fault, turns)
+        state = self._find(explorer, case, fault, turns, known)
         shown = None if state is None else fault(state, case)
         if state is None or shown is None:
             return None, explorer.taken
         test = self._test(state, finding, shown, explorer)
-        return Counterexample(tuple(_sentences(state, shown)), test), explorer.taken
+        moves = tuple(each.move for each in state.path() if each.move is not None)
+        return Counterexample(tuple(_sentences(state, shown)), test, moves), explorer.taken
 
-    def _find(self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int) -> ExploredState | None:
+    def _find(
+        self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int, known: Sequence[Move]
+    ) -> ExploredState | None:
         """A state that shows the fault, on the finding's route; if it has no route, on a path to its step."""
         finding = case.finding
         proposals = Proposals(self._graph, self._examples, large=finding.code.startswith(_LARGE))
@@ -77,6 +86,7 @@ class CounterexampleFinder:
             lambda state: fault(state, case) is not None,
             turns,
             whole=finding.code in ONLY_AFTER_ROUTE,
+            known=known,
         )
 
     def step_of(self, finding: Finding) -> StepId | None:

@@ -65,14 +65,17 @@ class MoveSearch:
         *,
         short: bool = True,
         whole: bool = True,
+        known: Sequence[Move] = (),
     ) -> ExploredState | None:
         """A state for which ``shown`` is true; None if so many ``turns`` have not found it. Edges of the route may be
         skipped, because it is only one of several.
 
         ``whole``: the last edge may not be skipped, and states before it do not count. ``short``: moves that are not
-        needed are left out.
+        needed are left out. ``known`` are moves that led there before an edit of the bot, and are tried first.
         """
         self._aim(begins, route, shown, whole=whole)
+        if known and (again := self._explorer.take_all(begins[0], known)) is not None and self._tells(again):
+            return again
         end = self._explorer.taken + turns
         while self._explorer.taken < end and (tried := self._next()) is not None:
             state = self._explorer.take(tried.state, tried.move)

@@ -16,10 +16,9 @@ from bot.cli.assistant.held_talk import HeldTalk
 from bot.cli.assistant.manual import Manual
 from bot.cli.graph import drawing
 from bot.cli.replay import Tally, lines_of, replay_stored
-from bot.cli.shared.check_report import DOCS, TITLES, Report, explained, page, report_on, text
+from bot.cli.shared.check_report import DOCS, TITLES, KeptCheck, Report, explained, page, report_on, text
 from bot.cli.shared.operate import CommandRefused, store_of
 from bot.cli.shared.output import counted
-from bot.language.flow.kept_reading import KeptReading
 from bot.language.source.problems import did_you_mean
 from bot.loading.folder import Folder, read_folder, replace_files
 from bot.loading.program import FaultyBot, Program, load_program
@@ -47,7 +46,7 @@ class Workbench:
         self._path = path
         self._manual = Manual(DOCS)
         self._talk = HeldTalk(path)
-        self._kept = KeptReading()
+        self._kept = KeptCheck()
 
     def close(self) -> None:
         """End the conversation that is held."""
@@ -75,7 +74,7 @@ class Workbench:
 
     def list_flows(self) -> str:
         """List the flows: file and line, what each is for, what starts it, its steps."""
-        loaded = load_with_tests(read_folder(self._path), self._kept)
+        loaded = load_with_tests(read_folder(self._path), self._kept.reading)
         library = loaded.sound if loaded.program is None else loaded.program.library
         if library is None:
             raise CommandRefused("the bot has problems: check lists them")

@@ -34,7 +34,7 @@ from bot.loading.folder import Folder
 from bot.testing.conversations.transcript_reader import LoadedTests, load_with_tests
 
 if TYPE_CHECKING:
-    from bot.cli.shared.counterexamples import Counterexamples
+    from bot.cli.shared.counterexamples import Counterexamples, KeptSearches
 
 
 TITLES = CODES | rules.TITLES
@@ -92,6 +92,7 @@ class Report:
     folder: Folder
     loaded: LoadedTests
     findings: list[Finding]
+    searches: "KeptSearches"
 
     @cached_property
     def entries(self) -> list[ReportEntry]:
@@ -115,7 +116,7 @@ class Report:
         """The counterexamples of the findings."""
         from bot.cli.shared.counterexamples import Counterexamples  # of which a clean bot needs none
 
-        return Counterexamples(self.loaded)
+        return Counterexamples(self.loaded, self.searches)
 
     @cached_property
     def _lines(self) -> dict[str, list[str]]:
@@ -129,15 +130,23 @@ class Report:
         return ReportEntry(path, found.line, found.column, found.code, found.what, found.fix, text, found)
 
 
-def report_on(folder: Folder, kept: KeptReading | None = None) -> Report:
+class KeptCheck:
+    """The results of reading and searching from earlier checks of a bot."""
+
+    def __init__(self) -> None:
+        self.reading = KeptReading()
+        self.searches: KeptSearches = {}
+
+
+def report_on(folder: Folder, kept: KeptCheck | None = None) -> Report:
     """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report.
 
-    ``kept`` is what was read by earlier checks of the bot.
+    ``kept`` is from earlier checks of the bot.
     """
     with contextlib.redirect_stdout(sys.stderr), uncollected():
-        loaded = load_with_tests(folder, kept)
+        loaded = load_with_tests(folder, None if kept is None else kept.reading)
         findings = _findings(folder, loaded)
-    return Report(folder, loaded, findings)
+    return Report(folder, loaded, findings, {} if kept is None else kept.searches)
 
 
 def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:

@@ -13,6 +13,7 @@ MISALIGNED = "this line fits neither the lines above nor their indentation"
 NO_KEY_HERE = "a key is not expected here"
 _NO_SPACE = lazy_pattern(r"\s*([A-Za-z_]\w*:(?=[^\s/:])|-(?=[{\[A-Za-z]))")
 NEVER_CLOSED = "the quote that opens here is never closed"
+_OPENS = lazy_pattern(r":\s*(\s#.*)?$")  # the end of a line whose key has its value below
 _GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
 
 
@@ -133,11 +134,14 @@ class SyntaxFault:
     def _no_colon(self) -> Explained | None:
         """The line above has no colon, so that this one goes on with it."""
         lines = self._text.split("\n")
-        above = next((number for number in range(int(self._at.line) - 1, -1, -1) if lines[number].strip()), None)
-        if above is None or re.fullmatch(r"\s*[\w/]+( [\w/]+)?\s*", lines[above]) is None:
+        above = [number for number in range(int(self._at.line) - 1, -1, -1) if lines[number].strip()]
+        if not above:
             return None
-        column = len(lines[above]) - len(lines[above].lstrip())
-        return self._no_key(_Place(above, column), "add the colon with a space behind it")
+        here, column = lines[self._at.line], _indentation(lines[above[0]])
+        is_first = column == _indentation(here) and len(above) > 1 and _OPENS.search(lines[above[1]]) is not None
+        if not is_first and re.fullmatch(r"\s*[\w/]+( [\w/]+)?\s*", lines[above[0]]) is None:
+            return None
+        return self._no_key(_Place(above[0], column), "add the colon with a space behind it")
 
     def _no_key(self, place: Any, fix: str) -> Explained:
         """A line that is nothing to YAML. ``fix`` is what to do where the line itself does not show it."""
@@ -202,7 +206,7 @@ class SyntaxFault:
     def _less_indented(self) -> str | None:
         """The key above, indented less than the line, between which and the keys above it the line would fit."""
         lines = [line for line in self._text.split("\n")[: self._at.line] if line.strip()]
-        indents = [len(line) - len(line.lstrip()) for line in lines]
+        indents = [_indentation(line) for line in lines]
         found = next((at for at in range(len(lines) - 1, 0, -1) if indents[at] < self._at.column), None)
         fits = found is not None and self._at.column in indents[:found]
         return lines[found].strip() if found is not None and fits else None
@@ -215,6 +219,10 @@ class SyntaxFault:
         if not isinstance(last, yaml.ScalarEvent) or last.style or not last.value:
             return False
         return bool(_line(last.start_mark) == self._at.line)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _no_comma(key: str) -> str:

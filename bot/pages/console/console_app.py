@@ -99,7 +99,7 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
 
 def _bound(route: Route, console: Console) -> Callable[..., str | AnyResponse]:
     def answer(**named: str) -> str | AnyResponse:
-        g.commits = console.reader.commits()  # before the view reads: what is committed meanwhile is a change
+        g.changes = console.changes()  # before the view reads: what is committed meanwhile is a change
         return route.view(console, current_login().user, **named)
 
     return answer
@@ -203,12 +203,12 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute,
+        """A line whenever something has changed since a page was made, and ``every`` so many seconds, else each minute,
         as server-sent events.
 
         A last line says that the login has ended: the page then leads to its form.
         """
-        secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", -1, int)
+        secret, since = request.cookies.get(COOKIE, ""), request.args.get("since", "")
         every = request.args.get("every", MINUTE, float)
         stream = object()
         with self._lock:
@@ -217,7 +217,7 @@ class _Gate:
             self._changes(console, secret, since, every, stream), content_type="text/event-stream; charset=utf-8"
         )
 
-    def _changes(self, console: Console, secret: str, shown: int, every: float, stream: object) -> Iterator[str]:
+    def _changes(self, console: Console, secret: str, shown: str, every: float, stream: object) -> Iterator[str]:
         at = spoken = monotonic()
         try:
             yield ALIVE
@@ -226,10 +226,10 @@ class _Gate:
                 if self._logins.find(secret, seen=False) is None:
                     yield "data: over\n\n"
                     return
-                commits = console.reader.commits()
-                if commits != shown or now - at > every:
-                    shown, at, spoken = commits, now, now
-                    yield f"data: {commits}\n\n"
+                changes = console.changes()
+                if changes != shown or now - at > every:
+                    shown, at, spoken = changes, now, now
+                    yield f"data: {changes}\n\n"
                 elif now - spoken > ALIVE_SECONDS:
                     spoken = now
                     yield ALIVE

@@ -9,8 +9,6 @@ from bot.pages.console.users import OPERATOR, User
 
 WORDS = {kind.name.lower(): kind.value for kind in MigrationKind}
 """The outcomes for a conversation, in words."""
-PATIENCE = 30.0
-"""The seconds that a form waits for the report before the page says that it is still being made."""
 
 
 def edits(console: Console, user: User) -> str:
@@ -20,9 +18,8 @@ def edits(console: Console, user: User) -> str:
 
 
 def check_edits(console: Console, user: User) -> Response:
-    """Begin a check."""
+    """Begin a check, which the page then shows."""
     console.live_check.begin()
-    console.live_check.wait(PATIENCE)
     return redirect(url_for("edits"))
 
 

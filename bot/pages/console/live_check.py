@@ -45,7 +45,8 @@ class LiveReport:
 class LiveCheck:
     """Runs checks on request, one at a time.
 
-    ``reports`` are the last reports by the number of the version; None stands for the files.
+    ``reports`` are the last reports by the number of the version; None stands for the files. ``changes`` is a number
+    that grows when a check begins or ends.
     """
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
@@ -57,27 +58,32 @@ class LiveCheck:
             self._command += ["--store", str(store.resolve())]
         self._clock = clock
         self._lock, self._one_at_a_time = threading.Lock(), threading.Lock()
-        self._threads: dict[int | None, threading.Thread] = {}
+        self._running: set[int | None] = set()
         self.reports: dict[int | None, LiveReport] = {}
+        self.changes = 0
 
     def looks(self, version: int | None = None) -> bool:
         """True if a check is running or about to begin."""
-        return version in self._threads and self._threads[version].is_alive()
+        return version in self._running
 
     def begin(self, version: int | None = None) -> None:
         """Begin a check, unless one is running."""
         with self._lock:
-            if not self.looks(version):
-                thread = threading.Thread(
-                    target=guard(self._look, ends_process=False), args=[version], name="live check", daemon=True
-                )
-                self._threads[version] = thread
-                thread.start()
+            if self.looks(version):
+                return
+            self._running.add(version)
+            self.changes += 1
+        threading.Thread(
+            target=guard(self._run, ends_process=False), args=[version], name="live check", daemon=True
+        ).start()
 
-    def wait(self, seconds: float, version: int | None = None) -> None:
-        """Wait until the check has ended, so long at most."""
-        if version in self._threads:
-            self._threads[version].join(seconds)
+    def _run(self, version: int | None) -> None:
+        try:
+            self._look(version)
+        finally:
+            with self._lock:
+                self._running.remove(version)
+                self.changes += 1
 
     def _look(self, version: int | None) -> None:
         command = [*self._command, *([] if version is None else ["--version", str(version)])]

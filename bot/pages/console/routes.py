@@ -61,6 +61,10 @@ class Console:
         self._kept: dict[object, tuple[float, Any]] = {}
         self._bot = folder.name, folder.timezone
 
+    def changes(self) -> str:
+        """A text that differs when there is something else to see."""
+        return f"{self.reader.commits()}.{self.live_check.changes}"
+
     @property
     def name(self) -> str:
         """The name of the bot that is served."""

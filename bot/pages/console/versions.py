@@ -4,7 +4,7 @@ from flask import abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from bot.loading.folder import file_changes
-from bot.pages.console.edits import PATIENCE, WORDS
+from bot.pages.console.edits import WORDS
 from bot.pages.console.routes import Console, Route, say
 from bot.pages.console.users import OPERATOR, User
 from bot.store.published_versions import files_of, history, newest_version, publish_request, served_version
@@ -37,9 +37,8 @@ def version(console: Console, user: User, number: str) -> str:
 
 
 def look_at_version(console: Console, user: User, number: str) -> Response:
-    """Look now at what it would do."""
+    """Begin to look at what it would do, which the page then shows."""
     console.live_check.begin(_number(number))
-    console.live_check.wait(PATIENCE, _number(number))
     return redirect(url_for("version", number=number))
 
 

@@ -202,6 +202,8 @@ _RULES = tuple(
     (lazy_pattern(rule), words)
     for rule, words in {
         "answer": "it answers the question",
+        r"answer: answers (.+)": r"it answers the question, and also \1",
+        r"corrects (\S+)": r"it corrects \1",
         "tap": "the button belongs to the question",
         "reply": "the step takes it",
         "other": "it is no answer, and the step has an `other`",
@@ -216,6 +218,7 @@ _RULES = tuple(
         r"interrupted by (\S+)": r"it starts \1, which interrupts the flow before",
         r"interrupted by (\S+): (.+)": r"it starts \1, which interrupts the flow before: \2",
         r'word "(.+)"': r'the word "\1" works here',
+        r'opt-out "(.+)"': r'with "\1" the contact opts out',
         r"small talk: (.+)": r"it is small talk: \1",
         "reply to an earlier template": "it answers an earlier template",
         r"reminder (\d+)": r"the contact has not answered: reminder \1",

@@ -47,13 +47,15 @@ class EmulatorServer:
 
     def stop(self) -> None:
         """Close every connection once its request is answered, and end the threads."""
-        self._end.close()
+        with suppress(OSError):  # the thread has ended by itself
+            self._end.shutdown(socket.SHUT_RDWR)  # a mere close() ends nothing while a child process has a copy
         self._thread.join()
+        self._end.close()
         self._server.end_connections()
         self._server.server_close()
 
     def _accept(self) -> None:
-        """Take connections until `stop` closes the other end of a pair of sockets: nothing is polled."""
+        """Take connections until `stop` shuts the other end of a pair of sockets down: nothing is polled."""
         with self._ends, selectors.DefaultSelector() as waiting:
             waiting.register(self._server, selectors.EVENT_READ)
             waiting.register(self._ends, selectors.EVENT_READ)
@@ -64,6 +66,7 @@ class EmulatorServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = False  # so that closing waits for them
     request_queue_size = 1024
+    timeout = 0  # a connection that has gone is not waited for: `EmulatorServer` waits
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self.app = app

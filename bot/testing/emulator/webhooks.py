@@ -69,6 +69,11 @@ class Poster:
     def _try(self, host: str, port: int, path: str, body: bytes, headers: Mapping[str, str]) -> int | None:
         deadline = monotonic() + self._within
         connection = self._connected(host, port)
+        if connection.sock is None:
+            connection.connect()
+            with self._lock:  # from here on, `abort` breaks it off
+                if self._aborted:
+                    raise ConnectionAbortedError
         connection.request("POST", path, body, dict(headers))
         response = connection.getresponse()
         response.read()

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.moves import Move
+from bot.cli.shared.check_report import KeptCheck, report_on
+from bot.loading.folder import read_folder
 from tests.cli.terminal import call, make_bot
 
 FLOWS = """
@@ -73,3 +77,60 @@ def test_a_bot_without_findings_writes_nothing(bot: Path) -> None:
     checked = call("check", "bot", "--write-tests", "found")
     assert (checked.code, checked.err) == (0, "0 tests written to found.\n")
     assert not Path("found").exists()
+
+
+UNSEEN = """
+flow: safe
+start: {otherwise: true}
+vars: {code: {type: text}}
+steps:
+  code: {ask: The code?, save: code, timeout: {after: 10h, then: end}}
+  right: {branch: [{if: "code[3:5] == 'zq' and code | length == 9", then: late}, {else: bye}]}
+  late: {wait: 30h}
+  hello: {say: Are you there?, then: end}
+  bye: {say: Bye., then: end}
+"""
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
+    """The moves that are tried."""
+    moves: list[Move] = []
+    take = Explorer.take
+
+    def noted(explorer: Explorer, state: ExploredState, move: Move) -> ExploredState:
+        moves.append(move)
+        return take(explorer, state, move)
+
+    monkeypatch.setattr(Explorer, "take", noted)
+    return moves
+
+
+def conversations(bot: Path, kept: KeptCheck | None = None) -> dict[str, tuple[str, ...]]:
+    report = report_on(read_folder(bot), kept)
+    return {entry.code: report.conversation(entry) for entry in report.entries}
+
+
+def test_after_an_edit_a_talk_is_tried_again_and_no_other_is_searched(bot: Path, taken: list[Move]) -> None:
+    kept, file = KeptCheck(), bot / "flows" / "main.yml"
+    conversations(bot, kept)
+    searched = len(taken)
+    file.write_text("# a line more\n" + FLOWS.replace("Still there?", "Are you there?"))
+    assert conversations(bot, kept)["W501"][-1].startswith('the bot may not write "Are you there?" any more')
+    assert len(taken) - searched == 4  # two moves for each talk
+    file.write_text(FLOWS.replace("steps:", "steps:\n  sure: {ask: Sure?, timeout: {after: 9h, then: end}}"))
+    assert conversations(bot, kept) == conversations(bot)
+    file.write_text(FLOWS.replace("26h", "20h"))
+    assert "W501" not in conversations(bot, kept)
+
+
+def test_a_talk_that_was_not_found_is_searched_again_once_its_finding_changes(bot: Path, taken: list[Move]) -> None:
+    kept, file = KeptCheck(), bot / "flows" / "main.yml"
+    file.write_text(UNSEEN)
+    assert conversations(bot, kept)["W501"] == ()
+    searched = len(taken)
+    file.write_text("# a line more\n" + UNSEEN.replace("Bye.", "Good bye."))
+    assert conversations(bot, kept)["W501"] == ()
+    assert len(taken) == searched
+    file.write_text(UNSEEN.replace("{if: \"code[3:5] == 'zq' and code | length == 9\"", "{if: \"code == 'zq'\""))
+    assert conversations(bot, kept)["W501"] != ()

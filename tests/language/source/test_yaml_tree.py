@@ -128,6 +128,10 @@ QUOTE = "(put the whole text in quotes)"
                                 "(align it with the keys that it belongs to)"),
         ("a: 1\nword\nb: 2\n", '2:1: E002 a line that is neither "key: value" nor "- item" '
                                "(add the colon with a space behind it, or indent it as a part of the text above)"),
+        ("a:  # a step\n  ask What is it?\n  b: 2\n", '2:3: E002 a line that is neither "key: value" nor "- item" '
+                                                  "(add the colon with a space behind it)"),
+        ("a: what\n  is it?\n  b: 2\n", "3:4: E002 a key is not expected here "
+                                        "(align the line with the keys that it belongs to)"),
         ("a: 1\n  b: 2\n", "2:4: E002 a key is not expected here (align the line with the keys that it belongs to)"),
         ("a: 1\n%x\n", "2:1: E002 a line that begins with % is a directive (leave it out)"),
         ("%YAML 1.2\n", "2:1: E002 this is no YAML: did not find expected <document start> "

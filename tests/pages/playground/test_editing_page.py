@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from bot.cli.shared.flow_reloader import BotFiles
 from bot.core.clock import MovableClock
@@ -14,6 +14,7 @@ from bot.pages.playground.playground_server import PlaygroundServer
 from tests.browsing import LOOKS, Opens
 from tests.cli.terminal import make_bot
 from tests.pages.playground.conftest import FLOWS, NOON, SETTINGS, Shown, words
+from tests.patience import wait_for
 
 
 def field(shown: Shown, label: str) -> Locator:
@@ -30,9 +31,10 @@ def saved(shown: Shown) -> str:
     return (shown.folder / "flows" / "main.yml").read_text()
 
 
-def save(
-    shown: Shown, says: str = "Saved. The bot says it from its next message on; ↶ on the phone goes back."
-) -> None:
+SAVED = "Saved. The bot says it from its next message on; ↶ on the phone goes back."
+
+
+def save(shown: Shown, says: str = SAVED) -> None:
     shown.page.get_by_role("button", name="Save", exact=True).click()
     expect(shown.page.locator("#editing .done")).to_have_text(says)
 
@@ -126,6 +128,23 @@ def test_keys_and_targets_are_offered_while_a_step_is_written(shown: Shown) -> N
     save(shown)
 
 
+def test_what_is_offered_goes_when_the_cursor_leaves_its_place(shown: Shown) -> None:
+    page = shown.page
+    shown.write("hi")
+    click(shown.page, "Hello")
+    page.locator("#editing summary", has_text="The whole step as YAML").click()
+    yaml = field(shown, "flows/main.yml:6 YAML")
+    yaml.fill("hello:\n  say: Hello\n  ")
+    for key in ("ArrowLeft", "Home", "Shift+Tab"):
+        yaml.press("End")
+        yaml.press("Control+Space")
+        expect(page.locator("#completions")).to_be_visible()
+        yaml.press(key)
+        expect(page.locator("#completions")).to_be_hidden()
+    expect(yaml).not_to_be_focused()
+    expect(yaml).to_have_value("hello:\n  say: Hello\n  ")
+
+
 def test_a_text_that_was_changed_on_the_disk_meanwhile_is_shown_beside_ones_own(shown: Shown) -> None:
     page = shown.page
     shown.write("hi")
@@ -156,6 +175,47 @@ def test_what_is_written_is_not_lost_by_one_key(shown: Shown) -> None:
     expect(say).to_have_value("Good day")
     page.get_by_role("button", name="Close", exact=True).last.click()
     expect(page.locator("#editing")).to_be_hidden()
+    assert saved(shown) == FLOWS
+
+
+def held_save(page: Page) -> Route:
+    """Save, and hold the request."""
+    held: list[Route] = []
+    page.route("**/texts", lambda route: held.append(route), times=1)
+    page.get_by_role("button", name="Save", exact=True).click()
+    wait_for(lambda: bool(page.title()) and bool(held))
+    return held[0]
+
+
+def close(page: Page) -> None:
+    page.get_by_role("button", name="Close", exact=True).last.click()
+    expect(page.locator("#editing")).to_be_hidden()
+
+
+def test_a_form_that_is_closed_while_it_saves_stays_closed(shown: Shown) -> None:
+    page = shown.page
+    shown.write("hi")
+    click(page, "Hello")
+    field(shown, "say").fill("Good day")
+    expect(page.locator("#editing .changes")).to_contain_text("Good day")
+    route = held_save(page)
+    close(page)
+    route.continue_()
+    expect(page.locator("body > .done")).to_have_text(SAVED)
+    assert "Good day" in saved(shown)
+    expect(page.locator("#editing")).to_be_hidden()
+
+
+def test_a_save_that_fails_after_its_form_was_closed_is_reported(shown: Shown) -> None:
+    page = shown.page
+    shown.write("hi")
+    click(page, "Hello")
+    field(shown, "say").fill("Good day")
+    expect(page.locator("#editing .changes")).to_contain_text("Good day")
+    route = held_save(page)
+    close(page)
+    route.fulfill(status=400, json={"error": "the disk is full"})
+    expect(page.locator("body > .wrong")).to_have_text("Not saved. The disk is full.")
     assert saved(shown) == FLOWS
 
 

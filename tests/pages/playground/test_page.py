@@ -238,6 +238,15 @@ def test_a_flow_whose_drawing_comes_late_is_shown_from_its_beginning_though_it_w
     expect(page.locator("#drawing svg")).to_have_attribute("viewBox", str(begins))
 
 
+def test_a_drawing_that_did_not_come_is_asked_for_again(shown: Shown) -> None:
+    page = shown.page
+    page.route("**/map?*", lambda route: route.fulfill(status=404), times=1)
+    with page.expect_response("**/map?*"):
+        shown.has_written("hi")
+    shown.has_written("Tea")
+    expect(page.locator("[data-place='main/size'].here")).to_be_visible()
+
+
 def test_of_two_steps_the_one_that_was_clicked_last_is_shown_and_takes_the_focus_from_nobody(shown: Shown) -> None:
     page = shown.page
     shown.has_written("hi")
@@ -290,6 +299,39 @@ def test_many_contacts_and_a_long_name_leave_the_header_on_one_line(
     assert header is not None and header["height"] < 60
 
 
+@pytest.mark.parametrize("width", [1241, 1400])
+def test_the_tools_of_the_map_stay_on_one_line_beside_the_details(shows: Callable[..., Shown], width: int) -> None:
+    steps = "".join(f"  s{number}: {{say: Hi}}\n" for number in range(120))
+    page = shows(f"flow: a_flow_with_a_rather_long_name\nstart: {{otherwise: true}}\nsteps:\n{steps}", width=width).page
+    page.locator("#flow").select_option("a_flow_with_a_rather_long_name")
+    expect(page.locator("#untried")).to_have_text("120 not tried yet")
+    page.locator("#unfold").click()
+    tools = page.locator("#map .tools")
+    assert tools.evaluate("each => [each.clientHeight < 50, each.scrollWidth <= each.clientWidth]") == [True, True]
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_a_long_time_stands_beside_the_contacts_on_a_narrow_page(shown: Shown, opens: Opens, width: int) -> None:
+    page = opens(shown.page.url, width, locale="en-US")
+    page.locator("#clock time").evaluate("each => { each.textContent = 'Wed, Nov 20, 10:44 PM' }")
+    contacts, clock = page.locator("#contacts").bounding_box(), page.locator("#clock").bounding_box()
+    assert contacts is not None and clock is not None and clock["y"] < contacts["y"] + contacts["height"]
+
+
+def test_a_page_whose_stream_was_refused_asks_for_it_again(shown: Shown) -> None:
+    refused: list[Route] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route)
+        route.fulfill(status=429)  # as a proxy does while the bot starts, with 502
+
+    shown.page.route("**/live", refuse, times=1)
+    shown.page.reload()
+    wait_for(lambda: bool(shown.page.title()) and bool(refused))
+    shown.has_written("hi")
+    shown.hears("What would you like?")
+
+
 def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
     page, wrong = shown.page, shown.page.locator("body > .wrong")
     before = page.locator("#phone").bounding_box()
@@ -299,6 +341,17 @@ def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
     assert page.locator("#phone").bounding_box() == before
     page.keyboard.press("Escape")
     expect(wrong).to_be_hidden()
+
+
+@pytest.mark.parametrize("does", ["[data-set=cups]", "[data-edit] >> nth=0", ".turn [data-place='main/hello']"])
+def test_a_bot_that_is_gone_is_reported_and_breaks_nothing(shown: Shown, does: str) -> None:
+    page = shown.page
+    shown.has_written("hi", "tea", "small")
+    shown.hears("How many cups?")
+    page.evaluate("() => { globalThis.fetch = () => Promise.reject(new TypeError('nobody listens')) }")
+    page.locator(does).first.evaluate("each => each.click()")
+    wrong = "The bot does not answer: is `bot dev` still running?" if "place" not in does else ""
+    expect(page.locator("body > .wrong")).to_have_text(wrong)
 
 
 def test_a_text_from_right_to_left_begins_at_the_right(shown: Shown) -> None:

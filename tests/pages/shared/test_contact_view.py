@@ -46,6 +46,9 @@ def test_no_address_is_a_script() -> None:
     ("rule", "why"),
     [
         ("answer", "it answers the question"),
+        ('answer: answers cups "two", size "big"', 'it answers the question, and also cups "two", size "big"'),
+        ("corrects cups", "it corrects cups"),
+        ('opt-out "stop"', 'with "stop" the contact opts out'),
         ("retry 2", "it is no answer: the question is asked again (2)"),
         ("start of main: otherwise", "no other flow starts by it, and main takes all else"),
         ('start of desk: topic complaint, "cold"', 'it starts desk: topic complaint, "cold"'),

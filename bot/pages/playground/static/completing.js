@@ -3,6 +3,7 @@
 
 const dialog = document.querySelector("#editing");
 let asked = 0; // answers to earlier questions are not shown
+let at = 0; // the cursor's place, for which the words are
 let words = [];
 let chosen = 0;
 
@@ -20,8 +21,9 @@ function close() {
 
 async function ask(field) {
   const number = (asked += 1);
+  at = field.selectionStart;
   const { flow, step } = dialog.querySelector("form").dataset;
-  const body = JSON.stringify({ do: "complete", flow, step, text: field.value, at: field.selectionStart });
+  const body = JSON.stringify({ do: "complete", flow, step, text: field.value, at });
   const response = await fetch("/texts", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
   if (!response?.ok || number !== asked) return;
   words = (await response.json()).words;
@@ -79,6 +81,7 @@ dialog.addEventListener(
       return;
     }
     if (!words.length) return;
+    if (event.key === "Tab" && event.shiftKey) return close();
     const moves = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key in moves) {
       chosen = (chosen + moves[event.key] + words.length) % words.length;
@@ -91,6 +94,11 @@ dialog.addEventListener(
   },
   true,
 );
+
+document.addEventListener("selectionchange", () => {
+  const field = document.activeElement;
+  if (yaml({ target: field }) && field.selectionStart !== at) close();
+});
 
 dialog.addEventListener("click", (event) => {
   const item = event.target.closest("#completions li");

@@ -9,33 +9,44 @@ document.body.append(dialog);
 let written = {}; // what the files say, by the fields' ids
 let shown = {}; // what the fields showed at first: browsers change some characters
 let address = ""; // of the form, for later
+let wanted = 0; // the number of the form that is wanted: answers about earlier forms open nothing
 let tries = 0; // answers to earlier tries are not shown
 let timer = 0;
 let saved = null; // the number of the last save
 let warned = false;
+let saving = false;
 
 const all = (selector) => [...dialog.querySelectorAll(selector)];
 const one = (selector) => dialog.querySelector(selector);
 const fields = () => all("[data-field]");
 const field = (id) => fields().find((each) => each.dataset.field === id);
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+const SILENT = { error: "the bot does not answer: is `bot dev` still running?" };
+const SAVED = "Saved. The bot says it from its next message on; ↶ on the phone goes back.";
 
 // -- opening
 
-async function open(query) {
-  const response = await fetch(`/texts?contact=${encodeURIComponent(contact)}&${query}`);
-  const text = await response.text();
-  if (!response.ok) {
-    const place = document.querySelector("dialog[open] .wrong") ?? document.querySelector(".wrong");
-    place.textContent = sentence(JSON.parse(text).error);
+// Opens the form of a query, unless another one is wanted by the time it comes.
+async function open(query, number = (wanted += 1)) {
+  let form, error;
+  try {
+    const response = await fetch(`/texts?contact=${encodeURIComponent(contact)}&${query}`);
+    if (response.ok) form = await response.text();
+    else ({ error } = await response.json());
+  } catch {
+    ({ error } = SILENT);
+  }
+  if (number !== wanted) return false;
+  if (error) {
+    tell(sentence(error));
     return false;
   }
-  dialog.innerHTML = text;
+  dialog.innerHTML = form;
   const { flow, step } = one("form").dataset;
   address = `flow=${encodeURIComponent(flow)}&step=${encodeURIComponent(step)}`; // after an edit a message may say something else
   written = JSON.parse(one("form").dataset.written);
   shown = Object.fromEntries(fields().map((each) => [each.dataset.field, each.value]));
-  [saved, warned] = [null, false];
+  [saved, warned, saving] = [null, false, false];
   tries += 1;
   if (!dialog.open) dialog.showModal();
   const first = one("[data-said]") ?? fields()[0];
@@ -60,17 +71,21 @@ const edits = () =>
     .filter((each) => each.value !== shown[each.dataset.field])
     .map((each) => ({ id: each.dataset.field, was: written[each.dataset.field], text: each.value }));
 
-// True if the form may go: nothing is written, or the person was told that it is not saved.
+// True if the form may go: nothing is written, it is being saved, or the person was told that it is not saved.
 function leaves() {
-  if (!edits().length || warned) return true;
+  if (!edits().length || warned || saving) return true;
   warned = true;
   tell("Not saved yet. Close once more to drop what you have written.");
   return false;
 }
 
+// Says what is wrong, or what was done, in the dialog that is open, else above the panes.
 function tell(wrong, done = "") {
-  one(".wrong").textContent = wrong;
-  one(".done").textContent = done;
+  const place = document.querySelector("dialog[open]") ?? document;
+  for (const [name, says] of Object.entries({ wrong, done })) {
+    const said = place.querySelector(`.${name}`);
+    if (said) said.textContent = says;
+  }
 }
 
 async function send(act) {
@@ -83,7 +98,7 @@ async function send(act) {
     });
     return await response.json();
   } catch {
-    return { error: "the bot does not answer: is `bot dev` still running?" };
+    return SILENT;
   }
 }
 
@@ -156,6 +171,7 @@ function conflict(id, now) {
 
 // While something is saved, nothing else is written.
 function freeze(on) {
+  saving = on;
   one(".main").disabled = on;
   for (const each of fields()) each.readOnly = on;
 }
@@ -163,33 +179,45 @@ function freeze(on) {
 dialog.addEventListener("submit", async (event) => {
   event.preventDefault();
   clearTimeout(timer);
-  const number = (tries += 1);
+  const number = wanted;
+  tries += 1;
   freeze(true);
   tell("");
   for (const notes of all(".notes")) notes.replaceChildren();
   const answer = await send({ do: "save" });
-  if (number !== tries) return; // the form was closed, and another one opened
+  if (number !== wanted) return answer.saved ? tell("", SAVED) : tell(`Not saved. ${sentence(answer.error ?? "the bot would not run with it")}`);
   if (!answer.saved) {
     freeze(false);
     show(answer);
     if (answer.problems) tell("Nothing is saved: the bot would not run with this. Correct what is marked.");
     return;
   }
-  if (!(await open(address))) dialog.close();
+  if (!(await open(address, number))) {
+    if (number === wanted) dialog.close(); // the step has another name by now
+    return tell("", SAVED);
+  }
   show(answer);
   saved = answer.number;
   one("[data-take-back]").hidden = false;
-  tell("", answer.problems.length ? "Saved. The checks find something: correct it, or take it back." : "Saved. The bot says it from its next message on; ↶ on the phone goes back.");
+  tell("", answer.problems.length ? "Saved. The checks find something: correct it, or take it back." : SAVED);
 });
 
 dialog.addEventListener("click", async (event) => {
   if (event.target.closest("[data-cancel]") && leaves()) dialog.close();
   if (!event.target.closest("[data-take-back]")) return;
+  const number = wanted;
   const answer = await send({ do: "take_back", number: saved });
   if (answer.error) return tell(sentence(answer.error));
-  if (await open(address)) tell("", "Taken back: the files are as they were.");
+  if (number === wanted) await open(address, number);
+  tell("", "Taken back: the files are as they were.");
 });
 
 dialog.addEventListener("cancel", (event) => {
   if (!leaves()) event.preventDefault();
+});
+
+dialog.addEventListener("close", () => {
+  wanted += 1;
+  tries += 1;
+  clearTimeout(timer);
 });

@@ -6,6 +6,9 @@ import { replace } from "../pages/parts.js";
 const [LARGEST, SMALLEST, TINY] = [1.15, 0.75, 0.15];
 const LEGEND = 52; // px of the legend above the boxes
 
+// The text at an address; empty where there is none, or the bot does not answer.
+const load = (address) => fetch(address).then((response) => (response.ok ? response.text() : ""), () => "");
+
 // Makes the boxes of a drawing buttons.
 function prepare(drawing) {
   const svg = drawing.querySelector("svg");
@@ -82,9 +85,12 @@ export class FlowMap {
     const wanted = `${this.state.map} ${this.flow.value}`;
     if (this.shown !== wanted) {
       this.shown = wanted;
-      const response = await fetch(`/map?${new URLSearchParams({ flow: this.flow.value })}`);
-      const text = await response.text();
-      if (!response.ok || this.shown !== wanted) return;
+      const text = await load(`/map?${new URLSearchParams({ flow: this.flow.value })}`);
+      if (this.shown !== wanted) return;
+      if (!text) {
+        this.shown = null; // it is asked for again
+        return;
+      }
       const view = this.view;
       const other = this.drawn !== this.flow.value; // than the one that is seen, whichever was wanted meanwhile
       this.drawn = this.flow.value;
@@ -162,8 +168,7 @@ export class FlowMap {
     if (!place) return;
     const slash = place.indexOf("/");
     const number = (this.asked += 1);
-    const response = await fetch(`/step?${new URLSearchParams({ flow: place.slice(0, slash), step: place.slice(slash + 1) })}`);
-    const html = response.ok ? await response.text() : "";
+    const html = await load(`/step?${new URLSearchParams({ flow: place.slice(0, slash), step: place.slice(slash + 1) })}`);
     if (this.place !== place || number < this.answered) return; // a later answer has overtaken this one
     this.answered = number;
     if (html !== this.filled) replace(this.step, html);

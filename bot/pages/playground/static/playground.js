@@ -57,7 +57,9 @@ function newest(element, first = false) {
 }
 
 async function showAll() {
-  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  const html = await fetch(location.href).then((response) => response.text(), () => "");
+  if (!html) return tell(SILENT);
+  const page = new DOMParser().parseFromString(html, "text/html");
   phone.change(() => {
     for (const id of ["conversation", "turns"]) replace(part(id), page.getElementById(id).innerHTML, write);
   });
@@ -132,7 +134,8 @@ function keep(test) {
 
 // Shows a form that sets a variable.
 async function change(flow, name) {
-  const response = await fetch(`${base}/variable?${new URLSearchParams({ flow, name })}`);
+  const response = await fetch(`${base}/variable?${new URLSearchParams({ flow, name })}`).catch(() => null);
+  if (!response) return tell(SILENT);
   if (!response.ok) return tell(sentence((await response.json()).error));
   const dialog = part("variable");
   dialog.innerHTML = await response.text();

@@ -3,6 +3,7 @@
 // Windows that are told of changes at once. A browser has six connections to a host for all of its windows and tabs, and needs some to
 // load pages: so a hidden page keeps none, and of more that are seen the one that was looked at the longest ago gives its own back.
 const MOST = 4;
+const PAUSE = 3000; // ms after which a stream that was refused is asked for again: browsers do that only when nobody answers
 
 // Hands each message of the stream at `address()` to `message`, and says when it is `opened`, `broken`, or taken up `again` after the
 // page was hidden or gave its connection back.
@@ -26,7 +27,12 @@ export function follow(address, { message, opened, broken, again }) {
     stream = new EventSource(address());
     stream.onmessage = (event) => message(event.data);
     stream.onopen = opened ?? null;
-    stream.onerror = broken ?? null;
+    stream.onerror = () => {
+      broken?.();
+      if (stream?.readyState !== EventSource.CLOSED) return;
+      end();
+      setTimeout(look, PAUSE);
+    };
     newer.clear();
     note.remove();
     windows.postMessage({ id, listens: true });
