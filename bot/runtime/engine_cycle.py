@@ -112,6 +112,7 @@ class EngineCycle:
         self.advance = advance
         self.dead_letter_hooks = dead_letter_hooks
         self.more = False  # whether the last cycle left something that the next one can take
+        self.taken = 0  # how many results, requests and rows of the log it took
         self.next_wake: datetime | None = None
         self._store = store
         self._inbox = inbox
@@ -212,6 +213,7 @@ class EngineCycle:
         if self._store.shards.others:
             self._early.forward(batch)
         rows, more = self._take_log(batch, most)
+        self.taken = came + len(rows)
         batch.marks = in_quarantine
         broadcasts = self._store.broadcasts
         changed = batch.commit.broadcasts.written or batch.commit.broadcasts.opted_out

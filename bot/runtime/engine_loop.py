@@ -21,7 +21,7 @@ from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import A, AnyRequest, EngineRequest, answer_to
 from bot.core.errors import BotError, OutcomeLost
 from bot.runtime.batch import Advance
-from bot.runtime.engine_cycle import EngineCycle
+from bot.runtime.engine_cycle import AT_ONCE, EngineCycle
 from bot.runtime.engine_input import (
     Consumer,
     EngineInput,
@@ -34,12 +34,13 @@ from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow, OutboxRow
 
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
+_MANY = 16  # results, requests and events: a cycle that takes so many works under load, unless they have piled up
 
 # in seconds
 _POLL = 0.1  # while results are awaited
 _POLL_IDLE = 0.5  # else: it finds what a lost wake-up missed
 _ANSWERED_WITHIN = 10.0
-GATHERING = 0.005
+GATHERING = 0.01
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
 CUT_OFF = "the bot was killed while it sent this, and the gateway took no key for it: look whether it arrived"
@@ -133,7 +134,6 @@ class EngineLoop:
         self._stopping = False
         self._working = True  # False only while it sleeps
         self._cycles = 0
-        self._gathered_at = 0.0
         self._thread = threading.Thread(target=guard(self._run), name="turns")
 
     def start(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> None:
@@ -285,8 +285,8 @@ class EngineLoop:
                 if backoff != _FIRST_BACKOFF:
                     backoff = _FIRST_BACKOFF
                     self._alarms.clear("store-unavailable")
-                if more:
-                    self._gather()
+                if more and _MANY <= self._cycle.taken < AT_ONCE:
+                    sleep(self._gathering)  # the next commit takes more events, and costs the same for one and for many
                 elif rests:
                     self._sleep()
             except StoreUnavailable as error:
@@ -295,12 +295,6 @@ class EngineLoop:
                 self._alarms.report("store-unavailable", f"nothing is taken or sent: {error.what}", error.advice)
                 self._rest_in_trouble(backoff)
                 backoff = min(2 * backoff, _LONGEST_BACKOFF)
-
-    def _gather(self) -> None:
-        """Under load, wait for more events before the next commit, which costs the same for one and for many."""
-        if monotonic() - self._gathered_at < 2 * self._gathering:
-            sleep(self._gathering)
-        self._gathered_at = monotonic()
 
     def _run_cycle(self) -> bool:
         """Run one cycle. Returns whether there is more to take at once."""

@@ -26,7 +26,7 @@ from bot.core.values import Usage
 from bot.engine.replies import is_kept
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_cycle import AT_ONCE
-from bot.runtime.engine_loop import CUT_OFF, EngineStopped
+from bot.runtime.engine_loop import CUT_OFF, GATHERING, EngineStopped
 from bot.services.http_client import wait_for
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -106,6 +106,31 @@ def test_more_events_than_one_commit_takes_are_taken_in_order(world: World) -> N
     events = [world.say(ANN, "hi", f"evt_{number}", settle=False) for number in range(2 * AT_ONCE + 10)]
     world.settle()
     assert world.taken(ANN) == events
+
+
+@pytest.mark.parametrize(("events", "waits"), [(3, 0), (20, 1), (AT_ONCE, 0)])
+def test_the_next_commit_waits_for_more_events_only_under_load_and_not_if_they_have_piled_up(
+    events: int, waits: int, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("bot.runtime.engine_loop.sleep", waited.append)
+    world.stop()
+    for number in range(events):
+        world.say(ANN, "hi", f"evt_{number}", settle=False)
+
+    begun = threading.Event()
+
+    def advance_and_wake(session: Session, event: Event) -> Turn:
+        assert begun.wait(PATIENCE)
+        world.turns.wake()  # another event comes meanwhile
+        return advance(session, event)
+
+    again = begin(world.path, world.clock, world.inbox, advance=advance_and_wake)
+    world.turns, world.store = again.turns, again.store
+    begun.set()
+    world.settle()
+    assert len(world.taken(ANN)) == events
+    assert waited == [GATHERING] * waits
 
 
 def test_an_event_that_concerns_no_conversation_only_moves_the_cursor(world: World) -> None:
