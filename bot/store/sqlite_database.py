@@ -38,7 +38,8 @@ WAL_BYTES_KEPT = 64 << 20
 
 PAGE_BYTES = 2048
 """The page of a new file. A commit of one event writes some ten pages, of each of which it changes a row."""
-_CHECKPOINT_PAGES = 2000
+_CHECKPOINT_PAGES = 8000
+"""So many pages go into the ``-wal`` before they are moved into the file, each once, however often it was written."""
 
 _IN_USE = "another program holds it: end that one"
 _NO_RIGHT = "give the bot's user the right to write it and its folder"
