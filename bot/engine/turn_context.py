@@ -13,13 +13,12 @@ from typing import Any
 from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
 from bot.core.errors import BotError
 from bot.core.events import (
+    FROM_CONTACT,
     CallEnded,
     Event,
-    MessageReceived,
     SharedRunRequested,
     SignalReceived,
     StartRequested,
-    Tapped,
 )
 from bot.core.immutable import mutable
 from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
@@ -196,7 +195,7 @@ class TurnContext:
             self.only_starts,
             frame.parked_messages > 0,
             self.above_question,
-            min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
+            min(event.sent_at, event.at) if isinstance(event := self.event, FROM_CONTACT) else None,
             self.event.id,
             None if session.left_exchange is None else left_exchange(session, self.where),
             session.language,

@@ -28,6 +28,7 @@ from bot.core.effects import (
 )
 from bot.core.errors import BotError
 from bot.core.events import (
+    FROM_CONTACT,
     CallEnded,
     Event,
     Forwarded,
@@ -326,7 +327,7 @@ class Batch:
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         before = self.session(event.contact)
         waits = before.rests_until is not None or before.busy
-        if waits and isinstance(event, MessageReceived | Tapped) and event.is_heard:
+        if waits and isinstance(event, FROM_CONTACT) and event.is_heard:
             self._park(event)
             return None
         turn = self._turn(event, fired)
@@ -493,7 +494,7 @@ class Batch:
             self._fail(event, error)
             return None
         is_slow = micros >= _SLOW_TURN * 1_000_000  # else the thread's own clock, which is slow to read, says no more
-        if is_slow and self._share is not None and isinstance(event, MessageReceived | Tapped):
+        if is_slow and self._share is not None and isinstance(event, FROM_CONTACT):
             turn = self._share.with_rest(turn, thread_time() - computed, self.now)
         if self.store.ids.divided:
             self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
