@@ -84,7 +84,8 @@ SENTENCES = {
 
 ALONE = {
     "en": "my today tomorrow yes no yeah yep nope nah ok okay k hi hello hey yo good morning afternoon evening night stop skip none later never menu back next start"
-    " idk no idea person human agent who dunno test anonymous nobody hm hmm lol sure well cool great fine sorry so and or a an i busy wait",
+    " idk no idea person human agent who dunno test anonymous nobody hm hmm lol sure well cool great fine sorry so and or a an i busy wait"
+    " wow haha hehe omg ugh guess whatever",
     "id": "ya iya tidak ok oke halo hai pagi siang sore malam berhenti lewati nanti selamat maaf",
     "es": "si no vale ok hola buenas buenos dias tardes noches parar saltar nada nunca luego ayuda bien perdon",
     "pt": "sim nao ok oi ola bom boa dia tarde noite parar pular nada nunca depois ajuda desculpe",
@@ -98,6 +99,15 @@ ALONE = {
     "hi": "हाँ हां नहीं ठीक नमस्ते रुको मदद",
 }
 """Words that are no name by themselves, though a part of a name may be written so."""
+
+BEGINNINGS = {
+    "en": "my the same nice good great bad poor terrible long too still just very so really new old broken hurry always already almost",
+    "id": "sama masih terlalu sangat sudah lagi kurang", "es": "mi lo mismo muy mal buen buena otra otro demasiado ya todavia",
+    "pt": "meu minha mesmo muito mau bom boa outra outro demais ja ainda", "fr": "mon ma meme tres mauvais bon bonne trop deja encore",
+    "de": "der die das mein meine gleiche derselbe sehr schlecht schlechter gut guter schones zu schon immer noch", "it": "mio mia stesso molto buon brutto troppo gia ancora",
+    "nl": "het de mijn dezelfde zelfde heel goed slecht te al nog",
+}  # fmt: skip
+"""Words with which a text of several begins that is no name, if its last word has a small letter: "nice weather"."""
 
 
 @cache
@@ -115,18 +125,17 @@ def _phrases(table: str, language: str = "") -> tuple[str, ...]:
 
 
 @cache
-def _words(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of sentences, and those that are no name alone, in a language and in English."""
-    sentences, alone = (
+def _words(language: str) -> tuple[frozenset[str], ...]:
+    """The words of sentences, those that are no name alone, and those that begin none, in a language and in English."""
+    return tuple(
         frozenset(
             word
             for each in {language, ENGLISH}
             for text in table.get(each, "").split()
             for word in normalise(text).split()
         )
-        for table in (SENTENCES, ALONE)
+        for table in (SENTENCES, ALONE, BEGINNINGS)
     )
-    return sentences, alone
 
 
 def read_name(text: str, language: str | None) -> str | None:
@@ -152,11 +161,12 @@ def read_name(text: str, language: str | None) -> str | None:
     if not name or not name[0].isalpha() or not all(char in _SIGNS or category(char)[0] in "LM" for char in name):
         return None
     words = [*normalise(name.replace("'", " ").replace("’", " ")).split(), *normalise(name).split()]
-    sentences, alone = _words(language)
+    sentences, alone, beginnings = _words(language)
     if (
         len(name.split()) > _MOST_WORDS
         or any(word in sentences for word in words)
         or all(word in alone for word in words)
+        or (" " in name and words[0] in beginnings and name.split()[-1][0].islower())
         or normalise(name) in all_phrases("calling off")
     ):
         return None

@@ -14,7 +14,7 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
 from bot.language.answers.phrases import phrase_pattern
-from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
+from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.topics import is_question
 from bot.language.answers.words import Kind, Mark, words_of
@@ -143,6 +143,31 @@ def _behind_joint(text: TokenizedText, index: int) -> int | None:
         return None
     joint = next(text.ends_of(index, Kind.BETWEEN_PEOPLE), None)
     return index if joint is None and "," in text.tokens.gap(index) else joint
+
+
+def counts_time(text: str, language: str | None) -> frozenset[str]:
+    """The periods of time that numbers of a text count: ``in 10 min  -> {"minute"}``."""
+    return frozenset[str]().union(*map(_counted_periods, _in_both(text, language)))
+
+
+def _counted_periods(text: TokenizedText) -> set[str]:
+    numbers = (number_at(text.tokens, text.marks, start, text.words, True) for start in range(text.length))
+    ends = [number[0] for number in numbers if number is not None and number[0] < text.length]
+    return {value[1] for end in ends for _, kind, value in text.marks[end] if kind is Kind.PERIOD}
+
+
+def asks_for_time(question: str, language: str | None) -> frozenset[str] | None:
+    """The periods of time that a question names; None if it asks for any, "how long will you stay?", or is too long."""
+    marks = [mark for text in _in_both(question, language) for found in text.marks for mark in found]
+    if not marks or any(kind is Kind.LASTING for _, kind, _ in marks):
+        return None
+    return frozenset(value[1] for _, kind, value in marks if kind is Kind.PERIOD)
+
+
+def _in_both(text: str, language: str | None) -> list[TokenizedText]:
+    """A text as the language reads it, and as English does."""
+    spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
+    return [found for found in spoken if found is not None]
 
 
 def _is_code(text: TokenizedText, start: int, value: Decimal) -> bool:

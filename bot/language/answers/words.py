@@ -45,6 +45,7 @@ class Kind(Enum):
     DAY = "days"
     DAY_PART = "days with parts"
     PERIOD = "periods"
+    LASTING = "lasting"
     BETWEEN = "between dates"
     PART = "parts"
     TIME = "times"

@@ -15,11 +15,12 @@ from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMes
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
-from bot.language.answers.readers import read_lack, read_yes_no
+from bot.language.answers.readers import asks_for_time, counts_time, read_lack, read_yes_no
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, within
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
+from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, WORDING_OR_NOTHING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
@@ -45,7 +46,7 @@ from bot.language.steps.choice_reader import CHOICES, read_choices
 from bot.language.steps.choices import Choices, StartingWords
 from bot.language.steps.form_reader import FORM
 from bot.language.steps.message_parts import SENDING, VALID, check_error_names, check_length
-from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, SMILE, THANKS, topic_of
+from bot.language.steps.small_talk_texts import BOT, BYE, GREETING, HELP, MOMENT, SMILE, THANKS, topic_of
 from bot.language.steps.step_facts import (
     GOES_ON,
     MAY_FAIL,
@@ -407,6 +408,27 @@ class AskStep(StepKind):
         found = self._choose(context, reply) or self._confirmed(context, reply)
         return found if found is not None or reply.is_tap else self._free_answer(context, reply)
 
+    def _accepted(self, variable: Variable, context: StepContext, reply: Reply) -> Any:
+        """The value that a reply stands for. Raises `InvalidAnswer`, also for "3 weeks" where the question asks for
+        days; where it asks for no time, the contact is asked back.
+        """
+        value = variable.accept(Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope)
+        if variable.kind is ValueKind.NUMBER and reply.text and not (reply.text.isdecimal() or self.body.blank):
+            language = context.scope.get(CONTACT_LANGUAGE)
+            if counted := counts_time(reply.text, language):
+                asked = asks_for_time(f"{self._question(context)} {variable.name.replace('_', ' ')}", language)
+                if asked == frozenset():
+                    raise UnsureAnswer([value], open=True)
+                if asked is not None and not counted <= asked:
+                    raise InvalidAnswer("it counts another time", variable.error, reply.text)
+        return value
+
+    def _question(self, context: StepContext) -> str:
+        """The question; as it is written, where the values are not there yet."""
+        with suppress(TemplateFailed):
+            return context.text(self.body)
+        return self.body.source
+
     def _confirmed(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""
         if refused(context, reply):
@@ -430,7 +452,7 @@ class AskStep(StepKind):
         if variable is None:
             return lambda _: False
         try:
-            read = [_accepted(variable, context, reply)]
+            read = [self._accepted(variable, context, reply)]
         except UnsureAnswer as unsure:
             read = [] if unsure.open else list(unsure.values)  # half past ten may be the choice 10:30
         except InvalidAnswer:
@@ -449,18 +471,18 @@ class AskStep(StepKind):
             return None
         if self.variable is None:
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
-        if self.variable.type == "boolean" and declines(reply.text or ""):
+        if self.variable.type in ("boolean", "name") and declines(reply.text or ""):
             return None  # "rather not say" is no "no"
-        if self.variable.type == "name" and topic_of(reply.text or "") in (MOMENT, BOT, BYE, HELP):
+        if self.variable.type == "name" and topic_of(reply.text or "") in _NO_NAMES:
             return None
         try:
-            value = _accepted(self.variable, context, reply)
+            value = self._accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
             asks = self.asks_back and not (unsure.open and context.waits is None)
             is_new = not is_part(context, reply, unsure.values) and sorted(unsure.values) != asked_about(context)
             return ask_which(context, self.body.mark, unsure.values, reply.text or "") if asks and is_new else None
         except InvalidAnswer:
-            return picked(context, reply, partial(_accepted, self.variable, context))
+            return picked(context, reply, partial(self._accepted, self.variable, context))
         if is_part(context, reply, [value]):
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
@@ -507,7 +529,7 @@ class AskStep(StepKind):
         if self.variable is None or reply.tap is not None:
             return None
         try:
-            _accepted(self.variable, context, reply)
+            self._accepted(self.variable, context, reply)
         except InvalidAnswer as unfit:
             it = len(context.step_state.get(_FILES, ())) if isinstance(self.variable, FilesVariable) else unfit.it
             return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": it})
@@ -586,6 +608,7 @@ def _declines(text: str, language: str | None) -> bool:
     )
 
 
+_NO_NAMES = (MOMENT, BOT, BYE, HELP, THANKS, GREETING)
 _TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})
 
 
@@ -601,11 +624,6 @@ def _takes_every_text(variable: Variable | None) -> bool:
 def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:
     """The choices as they are shown: with numbers if the gateway has refused buttons and lists."""
     return ShownChoices(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
-
-
-def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
-    """The value that a reply stands for. Raises `InvalidAnswer`."""
-    return variable.accept(Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope)
 
 
 def _check_message(
