@@ -29,7 +29,7 @@ from bot.language.answers.sentences import (
     undisturbed,
     words_in,
 )
-from bot.language.answers.titles import has_word, is_yes_or_no, number_in, place_in, without_fault
+from bot.language.answers.titles import has_word, is_known, is_yes_or_no, number_in, place_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.wishes import wished
 from bot.language.answers.words import Kind
@@ -81,6 +81,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     may_answer = {step: question.may_answer(words) for step, question in questions.items()}
+    named_here = _named_in(turn, questions.values())
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     unsure: dict[str, set[int]] = {step: set() for step in questions}
@@ -104,7 +105,13 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                 match question.read(piece) if len(piece) <= LONGEST else None:
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
-                        if chooses and not is_meant(words, ends, language, Reach.BESIDE):
+                        if chooses:
+                            ends = ends[0], max((ends[1], *(at + 1 for at in place if normalise(words[at]) in named_here)))
+                        if chooses and not (
+                            is_meant(words, ends, language, Reach.BESIDE)
+                            and _is_itself(words, ends[1], named_here, language)
+                        ):
+                            unsure[step].update(range(*ends))  # a part of it is not meant either
                             continue
                         if offers and step != turn.frame.step and _may_be_row(_piece(words, *ends), language):
                             unsure[step].update(place)
@@ -277,6 +284,21 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     if begins_span(before, language):
         return True
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
+def _named_in(turn: TurnContext, questions: Iterable["_Question"]) -> frozenset[str]:
+    """The words of the choices of questions, and those that start the flow."""
+    starts = () if turn.flow.trigger is None else (word for word, _ in turn.flow.trigger.words)
+    asked = (phrase for question in questions for phrase in question.phrases)
+    return frozenset(word for phrase in (*starts, *asked) for word in normalise(phrase).split())
+
+
+def _is_itself(words: Sequence[str], end: int, named: Collection[str], language: str | None) -> bool:
+    """True unless an unknown word right behind a choice may make another thing of it: "orange juice" is no Orange cake."""
+    if end == len(words) or words[end - 1].endswith(ENDS_CLAUSE):
+        return True
+    behind = normalise(words[end])
+    return not behind.isalpha() or behind in named or singular(behind) in named or is_known(behind, language)
 
 
 def _may_be_row(piece: str, language: str | None) -> bool:
@@ -462,6 +484,11 @@ class _Question:
     def words(self) -> str:
         """The question and its choices, as they would be sent."""
         return "\n".join(in_plain_text(message) or message_in_words(message) for message in self.messages)
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The texts of its choices."""
+        return (self.kind.phrases(self.context) or ()) if isinstance(self.kind, AskStep) else ()
 
     def read(self, piece: str) -> StepResult | None:
         """The result of a piece of a message: an answer, or a question that goes on waiting; None if it is neither."""

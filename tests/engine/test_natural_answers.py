@@ -863,3 +863,52 @@ def test_what_is_wrong_skips_nothing(text: str) -> None:
     for each in ("visit", "tomorrow", "10:00", text):
         chat.user(each)
     assert chat.at == "main/email"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("yes, I have no time", None), ("no no no yes", None), ("ya tidak", None), ("no thanks", "No tea."), ("no, cancel", "No tea.")],
+)
+def test_a_yes_and_a_no_are_no_choice_by_one_of_them(text: str, said: str | None) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    answer = talk.user(text)
+    assert answer == [said] if said else talk.at == "order/sure"
+
+
+COUNTED = """
+flow: order
+start: {words: [order], otherwise: true}
+slots: [drink, cups]
+vars: {drink: text, cups: {type: integer, min: 1, max: 30}, nights: integer, lasts: integer, age: {type: integer, error: "Your age, please."}}
+steps:
+  drink: {ask: Which?, options: {Tea: {value: tea}, Orange cake: {value: orange}, Almond cake: {value: almond}}, save: drink}
+  cups: {ask: How many?, save: cups, retry: {say: A number.}}
+  nights: {ask: For how many days?, save: nights}
+  lasts: {ask: How long will you stay?, save: lasts}
+  age: {ask: "{{ nights }} days, {{ lasts }}. How many years?", save: age}
+  done: {say: Done., then: end}
+"""
+
+
+def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
+    talk = Talk(COUNTED)
+    talk.user("order")
+    talk.user("tea")
+    for text in ("in ten minutes", "5 min", "for two hours"):
+        assert talk.user(text)[0][0].startswith("Did you mean"), text
+    assert talk.user("no") == ["How many?"]
+    assert talk.user("2") == ["For how many days?"]
+    assert talk.user("3 weeks")[0].endswith("For how many days?")
+    assert talk.user("for 3 days") == ["How long will you stay?"]
+    assert talk.user("2 hours") == ["3 days, 2. How many years?"]
+    assert talk.user("18 months") == ["Your age, please."]
+    assert talk.user("18 years") == ["Done."]
+
+
+@pytest.mark.parametrize("text", ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller"])
+def test_a_word_behind_a_choice_makes_another_thing_of_it(text: str) -> None:
+    talk = Talk(COUNTED)
+    talk.user("order")
+    talk.user(text)
+    assert talk.at == "order/drink"

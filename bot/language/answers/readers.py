@@ -325,15 +325,18 @@ def denies_own_question(text: str, language: str | None) -> bool:
     return found is not None and not found.value
 
 
+def says_both(text: str) -> bool:
+    """True if a text has a plain yes and a plain no, in any language: "yes, I have no time"."""
+    said = {word in _PLAIN_NO for word in normalise(text).split() if word in _PLAIN}
+    return len(said) > 1
+
+
 def _is_plain(text: str) -> bool:
     return normalise(text).partition(" ")[0] in _PLAIN
 
 
-_PLAIN = frozenset(
-    normalise(
-        "yes yeah yep no nope nah ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं"
-    ).split()
-)
+_PLAIN_NO = frozenset(normalise("no nope nah tidak não non nein nee hayır нет لا नहीं").split())
+_PLAIN = _PLAIN_NO | {*normalise("yes yeah yep ya sí sim oui ja evet да نعم हाँ हां").split()}
 """"Yes" and "no" in the languages of `bot.language.source.languages`."""
 
 

@@ -368,6 +368,12 @@ def _has(marks: Sequence[Mark], kinds: Collection[Kind]) -> bool:
     return any(kind in kinds and end >= longest for end, kind, _ in marks)
 
 
+def is_known(word: str, language: str | None) -> bool:
+    """True for a word that says something in an answer, in the language or in English."""
+    spoken = (written(word, words_of(known)) for known in dict.fromkeys((language, None)))
+    return any(read is not None and any(read.marks) for read in spoken)
+
+
 def is_yes_or_no(text: str, language: str | None) -> bool:
     """True if a text is a yes or a no in words, in the language or in English."""
     return not any(map(str.isdigit, text)) and is_phrase(text, (Kind.YES, Kind.NO), language)

@@ -12,7 +12,7 @@ from bot.core import messages as limits
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
-from bot.language.answers.readers import denies_own_question, read_yes_no, same_side
+from bot.language.answers.readers import denies_own_question, read_yes_no, same_side, says_both
 from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
@@ -21,6 +21,7 @@ from bot.language.answers.titles import (
     has_word,
     is_name,
     is_phrase,
+    is_yes_or_no,
     name_in,
     number_in,
     place_in,
@@ -375,6 +376,8 @@ def _by_number(offer: ShownChoices, number: Decimal, others: frozenset[str]) -> 
 def _wider(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
+    if says_both(text):  # "yes, I have no time" is no choice whose word is "no"
+        phrases = [(phrase, index) for phrase, index in phrases if not is_yes_or_no(phrase, language)]
     index = within(text, [*phrases, *_names(options, language)], language)
     if index is not None and how == ANYWHERE and only_asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
         return _TWO  # "was it good?", but not "what about tea?"

@@ -416,7 +416,8 @@ class AskStep(StepKind):
         if variable.kind is ValueKind.NUMBER and reply.text and not (reply.text.isdecimal() or self.body.blank):
             language = context.scope.get(CONTACT_LANGUAGE)
             if counted := counts_time(reply.text, language):
-                asked = asks_for_time(f"{self._question(context)} {variable.name.replace('_', ' ')}", language)
+                questions = (self._question(context), variable.name.replace("_", " "))
+                asked = next((each for text in questions if (each := asks_for_time(text, language)) != frozenset()), frozenset())
                 if asked == frozenset():
                     raise UnsureAnswer([value], open=True)
                 if asked is not None and not counted <= asked:
