@@ -77,6 +77,8 @@ def _answer_here(executor: Executor, topic: str, reply: Reply) -> bool:
     frame = turn.frame
     asks = turn.step.facts.shows_question and topic not in (MOMENT, BYE)  # who needs time is not asked again
     frame.question = replace(frame.question, in_a_row=0)
+    if topic == BYE and (remind := turn.step.defaults.remind) is not None:  # who has left is not reminded
+        frame.question = replace(frame.question, reminders=remind.most or 1)
     turn.trace.rule = f"small talk: {topic}"
     if asks and topic not in (HELP, OPENING_HOURS):  # whose words must come, however long the question is
         turn.above_question = said

@@ -294,7 +294,7 @@ def test_a_flow_does_not_start_by_a_message_with_a_word_that_forbids_it() -> Non
 
 def test_words_that_forbid_a_start_belong_to_words() -> None:
     (problem,) = problems_of("flow: a\nstart: {otherwise: true, unless: [dry]}\nsteps: {a: {say: A., then: end}}")
-    assert 'E105 flow "a": start: "unless" is for words and about (add one of them, or remove it)' in problem
+    assert 'E105 flow "a": start: "unless" is for words, topics and about (add one of them, or remove it)' in problem
 
 
 @pytest.mark.parametrize("before", [(), ("Hi",)])

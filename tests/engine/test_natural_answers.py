@@ -362,6 +362,15 @@ def test_a_code_may_have_its_name_before_it(text: str) -> None:
     assert talk.user(text) == ["A note?"]
 
 
+def test_words_around_a_code_are_no_part_of_it() -> None:
+    flow = "flow: c\nstart: {otherwise: true}\nvars: {c: {type: text, pattern: '[A-Z]{2,5}-?[0-9]{1,4}'}}\n"
+    flow += 'steps: {c: {ask: Your code?, save: c}, done: {say: "{{ c }}", then: end}}'
+    for text, said in (("code is dog-1", "DOG-1"), ("it is 1234", "Your code?"), ("AB 12", "AB12"), ("xy 12", "XY12")):
+        talk = Talk(flow)
+        talk.user("hi")
+        assert talk.user(text)[0].endswith(said), text
+
+
 LIKED = """
 flow: survey
 start: {words: [survey], otherwise: true}

@@ -47,6 +47,10 @@ DRINKS = ["Which drink?", "Espresso", "Tea"]
         ("my latte was lukewarm and the girl at the till was rude to me", "Sorry to hear that."),
         ("My espresso this morning was ice cold", "Sorry to hear that."),
         ("der Kaffee war wirklich sehr kalt", "Sorry to hear that."),
+        ("oh great, thanks a lot for nothing", "Sorry to hear that."),
+        ("wonderful, wrong again", "Sorry to hear that."),
+        ("danke für nichts", "Sorry to hear that."),
+        ("gracias por nada", "Sorry to hear that."),
         ("wheres your place excatly", "At the harbour."),
         ("whats ur address", "At the harbour."),
         ("how do I get there to drink a coffee", "At the harbour."),
@@ -387,3 +391,9 @@ def test_a_was_in_another_clause_tells_nothing_of_what_is_ordered() -> None:
 )
 def test_what_has_not_come_and_who_has_not_answered_is_a_complaint(text: str) -> None:
     assert Talk(FLOWS).user(text) == ["Sorry to hear that."]
+
+
+def test_a_word_that_forbids_a_start_forbids_it_by_a_topic_too() -> None:
+    flows = FLOWS.replace("{topics: complaint}", "{topics: complaint, unless: [poem]}")
+    assert Talk(flows).user("my coffee was cold") == ["Sorry to hear that."]
+    assert Talk(flows).user("a poem on how the coffee was cold") != ["Sorry to hear that."]

@@ -369,9 +369,14 @@ def _has(marks: Sequence[Mark], kinds: Collection[Kind]) -> bool:
 
 
 def is_known(word: str, language: str | None) -> bool:
-    """True for a word that says something in an answer, in the language or in English."""
-    spoken = (written(word, words_of(known)) for known in dict.fromkeys((language, None)))
-    return any(read is not None and any(read.marks) for read in spoken)
+    """True for a normalised word in the phrases of the language, or of English: it is no slip of another word."""
+    return any(word in _vocabulary(words_of(known).language) for known in (language, None))
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(language: str) -> frozenset[str]:
+    phrases = (phrase for found in words_of(language).phrases.values() for phrase in found)
+    return frozenset(token for tokens, _, _ in phrases for token in tokens)
 
 
 def is_yes_or_no(text: str, language: str | None) -> bool:

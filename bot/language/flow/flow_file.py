@@ -202,8 +202,8 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
     if not trigger.otherwise and not any(key.written(fields) for key in starts):
         fix = "add words, topics, a pattern, a payload, an event, a signal, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
-    if _UNLESS.written(fields) and not (_START_WORDS.written(fields) or trigger.intent is not None):
-        _UNLESS.report(fields, "E105", '"unless" is for words and about', "add one of them, or remove it")
+    if _UNLESS.written(fields) and not (trigger.words or trigger.topics or trigger.intent is not None):
+        _UNLESS.report(fields, "E105", '"unless" is for words, topics and about', "add one of them, or remove it")
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
         MATCH.report(fields, "E105", '"match" is for words', fix)

@@ -25,7 +25,7 @@ from bot.core.text import in_letters
 from bot.language.answers.closings import kind_words
 from bot.language.answers.denials import denies, is_negated
 from bot.language.answers.sentences import is_told
-from bot.language.answers.titles import has_word
+from bot.language.answers.titles import has_word, is_known
 from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
 from bot.language.answers.wishes import (
     ASKED_FOR,
@@ -258,6 +258,8 @@ class TriggerIndex:
     def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
         """The topics of a text that start a flow. A call for help, or for a person, is heard in any sentence."""
         for topic in (topic for topic in TOPICS if topic in topics and topic in self.topics):
+            if self._forbids(self.topics[topic], text):
+                continue
             if topic in (CRISIS, PERSON) or not is_negated(text, topics[topic], language):
                 yield topic, self.topics[topic]
 
@@ -273,7 +275,7 @@ class TriggerIndex:
             known = [phrase for phrase, _ in phrases]
             found = match_wider(text, known, how)
             said = "" if found is None else known[found]
-            near = slipped(normalise(text), known) if found is None and how == ANYWHERE else None
+            near = slipped(_strange_words(text, language), known) if found is None and how == ANYWHERE else None
             if near is not None and not denies(text, language):
                 found, said = near
             if found is None or is_negated(text, said, language) or is_told(text, said, language):
@@ -294,6 +296,11 @@ class TriggerIndex:
 
 Triggers = Mapping[str, TriggerIndex]
 """The triggers for each of `CONTACTS`: contacts who have never been in a flow, and the others."""
+
+
+def _strange_words(text: str, language: str | None) -> str:
+    """The words of a text that may be slips of others: "guess" is right as it is written, and no "guests"."""
+    return " ".join(word for word in normalise(text).split() if not is_known(word, language))
 
 
 def _has_other_letter(word: str, other: str) -> bool:

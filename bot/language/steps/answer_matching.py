@@ -11,6 +11,7 @@ from typing import Any
 from bot.core import messages as limits
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
+from bot.language.answers.closings import praises
 from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import denies_own_question, read_yes_no, same_side, says_both
 from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
@@ -32,7 +33,7 @@ from bot.language.answers.titles import (
     with_time,
     within,
 )
-from bot.language.answers.topics import PERSON, only_asks, topics_in
+from bot.language.answers.topics import COMPLAINT, PERSON, only_asks, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -395,7 +396,7 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
         is_meant(words, place, language, Reach.CLAUSE) and not is_supposed(words, place, language)
         for place in places_of(longest, words)
     )
-    is_sure = is_sure and not only_asks(text)
+    is_sure = is_sure and not only_asks(text) and not (praises(longest) and COMPLAINT in topics_in(text))
     return meant.pop() if len(meant) == 1 and is_sure else _TWO
 
 

@@ -11,6 +11,7 @@ from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
 from bot.language.answers.segments import says_nothing
+from bot.language.answers.titles import is_known
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.language.keys.fields import Fields
@@ -98,7 +99,9 @@ class TextVariable(Variable):
         if self.pattern is None or matches(self.pattern, text):
             return Reading(text)
         words = text.split()
-        for first, end in ((at, at + length) for at in range(len(words)) for length in (1, 2)):
+        for first, end in ((at, at + length) for length in (1, 2) for at in range(len(words))):
+            if end > first + 1 and not words[first].isupper() and is_known(normalise(words[first]), language):
+                continue  # "it is 1234" is no IS1234
             piece = "".join(words[first:end]).strip(_AROUND_CODE)
             found = next((form for form in (piece, piece.upper()) if matches(self.pattern, form)), None)
             if found is not None and _DIGIT.search(found):
