@@ -73,6 +73,8 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
     for place, found in enumerate(sentence.kinds):
         if (found & _VALUES or found & _BESIDE) and not sentence.is_time(place):
             beside |= {sentence.before(place), sentence.changed_behind(place)}
+        if Kind.DENIAL in found:
+            beside.add(sentence.denied_before(place))
         if sentence.counts_from_before(place):
             beside |= {sentence.owner[at] for at in range(place) if at in sentence.owner}
     return [is_meant and index not in beside for index, is_meant in enumerate(meant)]
@@ -112,6 +114,14 @@ class _Sentence:
         says_no = bool(said) and bool(said[-1] & _NO or (said[0] & _NO and len(said) == _SHORT_NO))
         says_no = says_no and all(kinds & _NO_MORE and not kinds & _VALUES for kinds in said)
         return says_no and not self.words[behind[-1]].endswith(_ASKS)
+
+    def denied_before(self, place: int) -> int | None:
+        """The answer before a denial that has nothing else to deny: "tomorrow I can't", but not "2 and no sugar"."""
+        first = next((at for at in range(place, 0, -1) if self.owner.get(at - 1) is not None), 0)
+        end = next((at for at in range(place, len(self.words)) if self.clauses[at] != self.clauses[place]), len(self.words))
+        around = [self.kinds[at] for at in range(first, end) if at != place]
+        in_clause = first > 0 and self.clauses[first - 1] == self.clauses[place]
+        return self.owner[first - 1] if in_clause and all(kinds & _NO_MORE for kinds in around) else None
 
     def changed_behind(self, place: int) -> int | None:
         """The next answer behind a word of a value, which that may change: "2" in "2 May", but not in "2 tonight" and
