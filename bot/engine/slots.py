@@ -106,7 +106,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
                         if chooses:
-                            ends = ends[0], max((ends[1], *(at + 1 for at in place if normalise(words[at]) in named_here)))
+                            ends = (
+                                ends[0],
+                                max((ends[1], *(at + 1 for at in place if normalise(words[at]) in named_here))),
+                            )
                         if chooses and not (
                             is_meant(words, ends, language, Reach.BESIDE)
                             and _is_itself(words, ends[1], named_here, language)
@@ -294,7 +297,7 @@ def _named_in(turn: TurnContext, questions: Iterable["_Question"]) -> frozenset[
 
 
 def _is_itself(words: Sequence[str], end: int, named: Collection[str], language: str | None) -> bool:
-    """True unless an unknown word right behind a choice may make another thing of it: "orange juice" is no Orange cake."""
+    """True unless an unknown word right behind a choice may make another thing of it, as "juice" of "orange"."""
     if end == len(words) or words[end - 1].endswith(ENDS_CLAUSE):
         return True
     behind = normalise(words[end])

@@ -362,6 +362,16 @@ def test_a_code_may_have_its_name_before_it(text: str) -> None:
     assert talk.user(text) == ["A note?"]
 
 
+@pytest.mark.parametrize(
+    "text", ["the 12th I can't", "friday doesn't work", "the 12th is too early", "12 May is not good"]
+)
+def test_a_day_that_is_denied_behind_it_is_no_answer(text: str) -> None:
+    talk = Talk(NAMED)
+    for each in ("hi", "Ann Smith", "a@b.de", text):
+        talk.user(each)
+    assert talk.at == "visit/day"
+
+
 def test_words_around_a_code_are_no_part_of_it() -> None:
     flow = "flow: c\nstart: {otherwise: true}\nvars: {c: {type: text, pattern: '[A-Z]{2,5}-?[0-9]{1,4}'}}\n"
     flow += 'steps: {c: {ask: Your code?, save: c}, done: {say: "{{ c }}", then: end}}'
@@ -576,6 +586,10 @@ steps:
         ("E-Mail marek@example.org", "visit/name"),
         ("marek@example.org urgent", "visit/name"),
         ("ASAP marek@example.org", "visit/name"),
+        ("Danke", "visit/name"),
+        ("private", "visit/name"),
+        ("none of your business", "visit/name"),
+        ("geht dich nichts an", "visit/name"),
     ],
 )
 def test_a_name_is_taken_beside_other_answers(text: str, at: str) -> None:
@@ -650,6 +664,20 @@ steps:
 """)
     chat.user("hi")
     assert chat.user(text) == [plan or "Which plan?"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        ("de", "den frühesten bitte", "11"), ("es", "lo antes posible", "11"), ("fr", "le plus tard", "17"), ("pt", "o mais cedo possível", "11"),
+        ("id", "yang paling pagi", "11"), ("de", "nicht der früheste", None), ("es", "no el más temprano", None), ("de", "spätestens 12", None),
+    ],
+)  # fmt: skip
+def test_the_earliest_and_the_latest_are_named_in_other_languages(language: str, text: str, found: str | None) -> None:
+    chat = Talk(TIMES, f"{BOT}languages: [{language}]\n")
+    chat.user("hi")
+    chat.user(text)
+    assert (chat.at is None) is (found is not None)
 
 
 def test_the_earliest_is_no_choice_where_any_other_day_is_an_answer() -> None:
@@ -876,7 +904,13 @@ def test_what_is_wrong_skips_nothing(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("yes, I have no time", None), ("no no no yes", None), ("ya tidak", None), ("no thanks", "No tea."), ("no, cancel", "No tea.")],
+    [
+        ("yes, I have no time", None),
+        ("no no no yes", None),
+        ("ya tidak", None),
+        ("no thanks", "No tea."),
+        ("no, cancel", "No tea."),
+    ],
 )
 def test_a_yes_and_a_no_are_no_choice_by_one_of_them(text: str, said: str | None) -> None:
     talk = Talk(SURE)
@@ -915,7 +949,9 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
     assert talk.user("18 years") == ["Done."]
 
 
-@pytest.mark.parametrize("text", ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller"])
+@pytest.mark.parametrize(
+    "text", ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller"]
+)
 def test_a_word_behind_a_choice_makes_another_thing_of_it(text: str) -> None:
     talk = Talk(COUNTED)
     talk.user("order")

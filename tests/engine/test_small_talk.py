@@ -224,7 +224,9 @@ def test_a_wish_or_a_figure_beside_a_request_for_time_is_no_small_talk(text: str
     assert at_cups().user(text) != ["No hurry, take your time."]
 
 
-@pytest.mark.parametrize(("text", "is_reminded"), [("bye", False), ("not today", False), ("thanks!", True), ("one moment", True)])
+@pytest.mark.parametrize(
+    ("text", "is_reminded"), [("bye", False), ("not today", False), ("thanks!", True), ("one moment", True)]
+)
 def test_a_farewell_ends_the_reminders_of_its_question(text: str, is_reminded: bool) -> None:
     reminded = 'save: cups, remind: {after: 1h, max: 2, say: "Still there?"}}'
     talk = Talk(FLOWS.replace("save: cups}", reminded), BOT + HOURS)

@@ -397,3 +397,16 @@ def test_a_word_that_forbids_a_start_forbids_it_by_a_topic_too() -> None:
     flows = FLOWS.replace("{topics: complaint}", "{topics: complaint, unless: [poem]}")
     assert Talk(flows).user("my coffee was cold") == ["Sorry to hear that."]
     assert Talk(flows).user("a poem on how the coffee was cold") != ["Sorry to hear that."]
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("I don't order coffee", False),
+        ("we never order espresso", False),
+        ("no tea, a coffee", True),
+        ("I order a coffee", True),
+    ],
+)
+def test_a_word_behind_a_denied_word_of_the_same_flow_starts_nothing(text: str, starts: bool) -> None:
+    assert (Talk(FLOWS).user(text) == [[*DRINKS]]) is starts

@@ -118,7 +118,9 @@ class _Sentence:
     def denied_before(self, place: int) -> int | None:
         """The answer before a denial that has nothing else to deny: "tomorrow I can't", but not "2 and no sugar"."""
         first = next((at for at in range(place, 0, -1) if self.owner.get(at - 1) is not None), 0)
-        end = next((at for at in range(place, len(self.words)) if self.clauses[at] != self.clauses[place]), len(self.words))
+        end = next(
+            (at for at in range(place, len(self.words)) if self.clauses[at] != self.clauses[place]), len(self.words)
+        )
         around = [self.kinds[at] for at in range(first, end) if at != place]
         in_clause = first > 0 and self.clauses[first - 1] == self.clauses[place]
         return self.owner[first - 1] if in_clause and all(kinds & _NO_MORE for kinds in around) else None

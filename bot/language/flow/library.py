@@ -22,7 +22,7 @@ from bot.core.immutable import immutable
 from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
 from bot.core.text import in_letters
-from bot.language.answers.closings import kind_words
+from bot.language.answers.closings import clauses_of, kind_words
 from bot.language.answers.denials import denies, is_negated
 from bot.language.answers.sentences import is_told
 from bot.language.answers.titles import has_word, is_known
@@ -280,7 +280,7 @@ class TriggerIndex:
                 found, said = near
             if found is None or is_negated(text, said, language) or is_told(text, said, language):
                 continue
-            if asks_hours(text, said):
+            if asks_hours(text, said) or _denies_beside(text, said, phrases, language):
                 continue
             return known[found], TriggerMatch(phrases[found][1])
         return "", None
@@ -296,6 +296,14 @@ class TriggerIndex:
 
 Triggers = Mapping[str, TriggerIndex]
 """The triggers for each of `CONTACTS`: contacts who have never been in a flow, and the others."""
+
+
+def _denies_beside(text: str, said: str, phrases: Sequence[tuple[str, str]], language: str | None) -> bool:
+    """True if a clause denies another word by which the same flow starts: "I don't drink coffee"."""
+    flows = {flow for phrase, flow in phrases if phrase == said}
+    clauses = [clause for clause in clauses_of(text) if contains(clause, normalise(said))]
+    others = [phrase for phrase, flow in phrases if flow in flows]
+    return any(contains(clause, each) and is_negated(clause, each, language) for clause in clauses for each in others)
 
 
 def _strange_words(text: str, language: str | None) -> str:

@@ -412,12 +412,16 @@ class AskStep(StepKind):
         """The value that a reply stands for. Raises `InvalidAnswer`, also for "3 weeks" where the question asks for
         days; where it asks for no time, the contact is asked back.
         """
-        value = variable.accept(Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope)
+        value = variable.accept(
+            Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope
+        )
         if variable.kind is ValueKind.NUMBER and reply.text and not (reply.text.isdecimal() or self.body.blank):
             language = context.scope.get(CONTACT_LANGUAGE)
             if counted := counts_time(reply.text, language):
                 questions = (self._question(context), variable.name.replace("_", " "))
-                asked = next((each for text in questions if (each := asks_for_time(text, language)) != frozenset()), frozenset())
+                asked = next(
+                    (each for text in questions if (each := asks_for_time(text, language)) != frozenset()), frozenset()
+                )
                 if asked == frozenset():
                     raise UnsureAnswer([value], open=True)
                 if asked is not None and not counted <= asked:
