@@ -185,7 +185,8 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep |
         return None
     if not found.is_whole and not is_meant(words, place, language, Reach.UP_TO):
         return None
-    if not found.is_whole and answer.outcome == "then" and not all(undisturbed(words, [place], language)):
+    is_value = not found.is_whole and not is_code and answer.outcome == "then"
+    if is_value and not all(undisturbed(words, [place], language)):
         return None
     if leads:  # its words may say more where it leads
         opening.led.add(turn.where)

@@ -116,14 +116,14 @@ class _Sentence:
         return says_no and not self.words[behind[-1]].endswith(_ASKS)
 
     def denied_before(self, place: int) -> int | None:
-        """The answer before a denial that has nothing else to deny: "tomorrow I can't", but not "2 and no sugar"."""
+        """The day or number before a denial that has nothing else to deny: "tomorrow I can't", not "2 and no sugar"."""
         first = next((at for at in range(place, 0, -1) if self.owner.get(at - 1) is not None), 0)
         end = next(
             (at for at in range(place, len(self.words)) if self.clauses[at] != self.clauses[place]), len(self.words)
         )
         around = [self.kinds[at] for at in range(first, end) if at != place]
-        in_clause = first > 0 and self.clauses[first - 1] == self.clauses[place]
-        return self.owner[first - 1] if in_clause and all(kinds & _NO_MORE for kinds in around) else None
+        is_value = first > 0 and bool(self.said[first - 1] & _VALUES) and self.clauses[first - 1] == self.clauses[place]
+        return self.owner[first - 1] if is_value and all(kinds & _NO_MORE for kinds in around) else None
 
     def changed_behind(self, place: int) -> int | None:
         """The next answer behind a word of a value, which that may change: "2" in "2 May", but not in "2 tonight" and

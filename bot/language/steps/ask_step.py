@@ -418,10 +418,9 @@ class AskStep(StepKind):
         if variable.kind is ValueKind.NUMBER and reply.text and not (reply.text.isdecimal() or self.body.blank):
             language = context.scope.get(CONTACT_LANGUAGE)
             if counted := counts_time(reply.text, language):
-                questions = (self._question(context), variable.name.replace("_", " "))
-                asked = next(
-                    (each for text in questions if (each := asks_for_time(text, language)) != frozenset()), frozenset()
-                )
+                asked = asks_for_time(self._question(context), language)
+                if asked == frozenset():
+                    asked = asks_for_time(variable.name.replace("_", " "), language)
                 if asked == frozenset():
                     raise UnsureAnswer([value], open=True)
                 if asked is not None and not counted <= asked:
