@@ -926,7 +926,7 @@ slots: [drink, cups]
 vars: {drink: text, cups: {type: integer, min: 1, max: 30}, nights: integer, lasts: integer, age: {type: integer, error: "Your age, please."}}
 steps:
   drink: {ask: Which?, options: {Tea: {value: tea}, Orange cake: {value: orange}, Almond cake: {value: almond}}, save: drink}
-  cups: {ask: How many?, save: cups, retry: {say: A number.}}
+  cups: {ask: "Our {{ drink }}: how many?", save: cups, retry: {say: A number.}}
   nights: {ask: For how many days?, save: nights}
   lasts: {ask: How long will you stay?, save: lasts}
   age: {ask: "{{ nights }} days, {{ lasts }}. How many years?", save: age}
@@ -940,7 +940,7 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
     talk.user("tea")
     for text in ("in ten minutes", "5 min", "for two hours"):
         assert talk.user(text)[0][0].startswith("Did you mean"), text
-    assert talk.user("no") == ["How many?"]
+    assert talk.user("no") == ["Our tea: how many?"]
     assert talk.user("2") == ["For how many days?"]
     assert talk.user("3 weeks")[0].endswith("For how many days?")
     assert talk.user("for 3 days") == ["How long will you stay?"]
@@ -950,7 +950,8 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller"]
+    "text",
+    ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller", "was the tea good?"],
 )
 def test_a_word_behind_a_choice_makes_another_thing_of_it(text: str) -> None:
     talk = Talk(COUNTED)
