@@ -81,7 +81,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     may_answer = {step: question.may_answer(words) for step, question in questions.items()}
-    named_here = _named_in(turn, questions.values())
+    named_here = frozenset[str]()
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     unsure: dict[str, set[int]] = {step: set() for step in questions}
@@ -106,6 +106,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
                         if chooses:
+                            named_here = named_here or _named_in(turn, questions.values())
                             ends = (
                                 ends[0],
                                 max((ends[1], *(at + 1 for at in place if normalise(words[at]) in named_here))),

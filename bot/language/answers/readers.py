@@ -151,9 +151,10 @@ def counts_time(text: str, language: str | None) -> frozenset[str]:
 
 
 def _counted_periods(text: TokenizedText) -> set[str]:
-    numbers = (number_at(text.tokens, text.marks, start, text.words, True) for start in range(text.length))
-    ends = [number[0] for number in numbers if number is not None and number[0] < text.length]
-    return {value[1] for end in ends for _, kind, value in text.marks[end] if kind is Kind.PERIOD}
+    periods = {at: value[1] for at in range(1, text.length) for _, kind, value in text.marks[at] if kind is Kind.PERIOD}
+    starts = range(text.length) if periods else ()
+    numbers = (number_at(text.tokens, text.marks, start, text.words, True) for start in starts)
+    return {periods[number[0]] for number in numbers if number is not None and number[0] in periods}
 
 
 def asks_for_time(question: str, language: str | None) -> frozenset[str] | None:
