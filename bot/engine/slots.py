@@ -107,16 +107,14 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                         ends = question.without_edges(words, first, first + length, answer)
                         if chooses:
                             named_here = named_here or _named_in(turn, questions.values())
-                            ends = (
-                                ends[0],
-                                max((ends[1], *(at + 1 for at in place if normalise(words[at]) in named_here))),
-                            )
-                        if chooses and not (
-                            is_meant(words, ends, language, Reach.BESIDE)
-                            and _is_itself(words, ends[1], named_here, language)
-                        ):
-                            unsure[step].update(range(*ends))  # a part of it is not meant either
-                            continue
+                            own = (at + 1 for at in place[ends[1] - first :] if normalise(words[at]) in named_here)
+                            ends = ends[0], max((ends[1], *own))
+                            if not (
+                                is_meant(words, ends, language, Reach.BESIDE)
+                                and _is_itself(words, ends[1], named_here, language)
+                            ):
+                                unsure[step].update(range(*ends))  # a part of it is not meant either
+                                continue
                         if offers and step != turn.frame.step and _may_be_row(_piece(words, *ends), language):
                             unsure[step].update(place)
                             continue

@@ -377,9 +377,10 @@ def _by_number(offer: ShownChoices, number: Decimal, others: frozenset[str]) -> 
 def _wider(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
-    if says_both(text):  # "yes, I have no time" is no choice whose word is "no"
-        phrases = [(phrase, index) for phrase, index in phrases if not is_yes_or_no(phrase, language)]
     index = within(text, [*phrases, *_names(options, language)], language)
+    if index is not None and says_both(text):  # "yes, I have no time" is no choice whose word is "no"
+        phrases = [(phrase, index) for phrase, index in phrases if not is_yes_or_no(phrase, language)]
+        index = within(text, [*phrases, *_names(options, language)], language)
     asking = (Kind.ASKING, Kind.PAST) if how == ANYWHERE else (Kind.PAST,)
     if index is not None and only_asks(text) and has_word(text, asking, language):
         return _TWO  # "was it good?", but not "what about tea?"
