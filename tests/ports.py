@@ -2,7 +2,10 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
+
+_held = ExitStack()
 
 
 @contextmanager
@@ -15,3 +18,19 @@ def reserved_port() -> Iterator[int]:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
+
+
+@cache
+def usual_port() -> int:
+    """The port at which this process's servers of pages listen, one after the other: so a browser, for which they are
+    one server, need not load their styles and scripts again.
+    """
+    return _held.enter_context(reserved_port())
+
+
+def pages_listener() -> socket.socket:
+    """Listens at the usual port, or at any other while a server listens there."""
+    try:
+        return socket.create_server(("127.0.0.1", usual_port()))
+    except OSError:
+        return socket.create_server(("127.0.0.1", 0))

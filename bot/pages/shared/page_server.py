@@ -40,6 +40,8 @@ HEADERS = {
 }
 STATIC = "static", "pages.static"
 """The endpoints of styles and scripts, which are the same for everybody."""
+STATIC_CACHING = "no-cache"
+"""A browser keeps styles and scripts, and asks whether they are still the same."""
 
 
 def page_app(name: str, *, forms: bool) -> Flask:
@@ -59,7 +61,7 @@ def page_app(name: str, *, forms: bool) -> Flask:
     def add_headers(response: Response) -> Response:
         response.headers.update(headers)
         if request.endpoint in STATIC:
-            response.headers["Cache-Control"] = "no-cache"  # a browser keeps it, and asks whether it is still the same
+            response.headers["Cache-Control"] = STATIC_CACHING
             response.direct_passthrough = False
             # of its content: flask's own is of the file's time, which an image can set
             response.add_etag(overwrite=True)
@@ -120,6 +122,14 @@ class _Server(ThreadedWSGIServer):
         defect = sys.exception()
         if defect is not None and not isinstance(defect, OSError):
             found(defect, "pages", ends_process=False)
+
+    def server_close(self) -> None:
+        """Close the listener and connections that wait for a request; answers under way are sent."""
+        super().server_close()
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RD)  # its thread ends
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from socket import create_server
 
 import pytest
 from argon2 import PasswordHasher
@@ -27,6 +26,7 @@ from bot.testing.simulation.simulation import Simulation
 from tests.browsing import Opens
 from tests.cli.terminal import make_bot
 from tests.pages.playground.conftest import FLOWS, SETTINGS
+from tests.ports import pages_listener
 from tests.postgres import bot_store
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -103,7 +103,7 @@ def console_of(folder: Path) -> Iterator[Served]:
             patch.setenv(name, value)
         console = Console(files, store, simulation.clock, EXAMPLE)
         parts.callback(console.reader.close)
-        listener = create_server(("127.0.0.1", 0))
+        listener = pages_listener()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"
         app = console_app(console, users_in(USERS), url, stopping)
         parts.enter_context(PageServer(app, listener, stopping))

@@ -17,6 +17,7 @@ from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer
 from tests.browsing import Opens
 from tests.cli.terminal import call, make_bot
+from tests.ports import usual_port
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 SETTINGS = """
@@ -125,7 +126,7 @@ def running(folder: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
     files = BotFiles(folder)
     program = files.load()
     with Playground(program, MovableClock(NOON, running=True), secrets={}) as playground:
-        with PlaygroundServer(playground, program, files.folder) as server:
+        with PlaygroundServer(playground, program, files.folder, (usual_port(), 0)) as server:
             with FlowReloader(files, lambda program: server.use(program, files.folder), playground.complain):
                 yield playground, server
 

@@ -80,6 +80,28 @@ def test_connections_that_say_nothing_keep_nobody_out_and_streams_stay(
                 pass
 
 
+def test_when_it_ends_it_closes_connections_that_say_nothing_and_sends_answers_under_way() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        begun.set()
+        ended.wait(PATIENCE)
+        return "a page"
+
+    app = page_app(__name__, forms=False)
+    app.add_url_rule("/slow", "slow", slow)
+    listener = create_server(("127.0.0.1", 0))
+    address = listener.getsockname()
+    with ExitStack() as opened:
+        with PageServer(app, listener, threading.Event()):
+            silent = opened.enter_context(create_connection(address, PATIENCE))
+            waits = opened.enter_context(ask(address, "/slow"))
+            begun.wait(PATIENCE)
+        assert silent.recv(1) == b""
+        ended.set()
+        assert b"".join(iter(lambda: waits.recv(1000), b"")).endswith(b"a page")
+
+
 def test_a_browser_keeps_a_script_and_asks_whether_it_is_still_the_same(address: Address) -> None:
     def answer(path: str, **headers: str) -> tuple[int, Message, bytes]:
         connection = HTTPConnection(*address)

@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Iterator
-from socket import create_server
 
 import pytest
 from playwright.sync_api import Page
 
 from bot.pages.shared.page_server import PageServer, page_app
 from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.ports import pages_listener
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def page(opens_page: Opens) -> Iterator[Page]:  # noqa: F811
     """A page with an empty part."""
     app = page_app(__name__, forms=False)
     app.add_url_rule("/", "home", lambda: "<!doctype html><title>Parts</title><div id=part></div>")
-    listener = create_server(("127.0.0.1", 0))
+    listener = pages_listener()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
     with PageServer(app, listener, threading.Event()):
         yield opens_page(url)
