@@ -39,7 +39,10 @@ LONGEST = (
     "test_hours.py",
     "test_mutants.py",
     "test_shared_limiter.py",
+    "process",
+    "test_shard_commands.py",
 )
+"""The files, and folders, with the longest tests, and with those that wait most: one worker waits, the others work."""
 
 if sys.dont_write_bytecode:  # else each of some hundred processes would compile all that it imports
     sys.dont_write_bytecode = False
@@ -114,7 +117,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(search)
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (places.get(item.path.name, len(places)), str(item.path)))
+
+    def place(path: Path) -> int:
+        return min(places.get(name, len(places)) for name in (path.name, path.parent.name))
+
+    items.sort(key=lambda item: (place(item.path), str(item.path)))
 
 
 @pytest.fixture
