@@ -177,10 +177,15 @@ def leave(page: Page) -> None:
         for other in page.context.pages:
             if other is not page:
                 other.close()
-        page.evaluate("try { sessionStorage.clear() } catch {}")
         page.mouse.move(-1, -1)
-        page.goto("about:blank")
+        clear(page)
         page.unroute_all()
         page.context.clear_cookies()
     except Error:  # the page is closed, or on its way to another one
         page.context.close()
+
+
+def clear(page: Page) -> None:
+    """Leave the page, and all that its browser keeps for it: the next server has the same address."""
+    page.evaluate("try { sessionStorage.clear() } catch {}")
+    page.goto("about:blank")

@@ -46,9 +46,7 @@ LONGEST = (
 
 if sys.dont_write_bytecode:  # else each of some hundred processes would compile all that it imports
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(Path(__file__).parent.parent / ".pytest_cache" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from bot.cli import COMMANDS
-from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.browsing import Opens, browser, clear, opens_page  # noqa: F401
 from tests.cli.terminal import call
 from tests.docs.pictures import FILM, HEIGHT, IMAGES, SCENES, WIDTH, Scene, play, served
 from tests.docs.tutorial import FOLDER, PAGES, Block, blocks, chat, printed, write, write_up_to
@@ -141,7 +141,7 @@ def test_a_picture_is_of_what_its_page_leads_to(scene: Scene, opens_page: Opens)
     with served(scene) as url:
         page = opens_page(url, WIDTH, HEIGHT)
         play(scene, page)
-        page.goto("about:blank")
+        clear(page)
     assert f"../images/{scene.name})" in PAGES[scene.page - 1].read_text(encoding="utf-8")
 
 

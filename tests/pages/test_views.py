@@ -24,7 +24,7 @@ from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.testing.emulator import MessageTemplate
 from bot.testing.simulation.simulation import Simulation
-from tests.browsing import Opens, violations
+from tests.browsing import Opens, clear, violations
 from tests.cli.terminal import make_bot
 from tests.pages.console.conftest import Live, Served, console_of
 from tests.pages.console.test_usage import judge, use
@@ -59,7 +59,7 @@ def leaving(opens: Opens) -> Iterator[Opens]:
 
     yield opened
     for page in pages:
-        page.goto("about:blank")
+        clear(page)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def test_it_is_found(name: str) -> None:
 @search
 @pytest.mark.skipif(not SEARCHING, reason="it takes seconds")
 def test_a_connection_that_is_made_anew_is_found() -> None:
-    plans = [plan for plan in map(drawn, range(100, 200)) if ("engine", "failing") in _disks(plan)]
+    plans = [plan for plan in map(drawn, range(100, 400)) if ("engine", "failing") in _disks(plan)]
     with connection_made_anew():
         assert any(found_in(plan, "postgres") for plan in plans)
 
