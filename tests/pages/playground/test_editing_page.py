@@ -173,8 +173,7 @@ def test_what_is_written_is_not_lost_by_one_key(shown: Shown) -> None:
     page.get_by_role("button", name="Close", exact=True).last.click()
     expect(page.locator("#editing .wrong")).to_contain_text("Not saved yet")
     expect(say).to_have_value("Good day")
-    page.get_by_role("button", name="Close", exact=True).last.click()
-    expect(page.locator("#editing")).to_be_hidden()
+    close(page)
     assert saved(shown) == FLOWS
 
 
@@ -192,7 +191,8 @@ def close(page: Page) -> None:
     expect(page.locator("#editing")).to_be_hidden()
 
 
-def test_a_form_that_is_closed_while_it_saves_stays_closed(shown: Shown) -> None:
+def closed_while_it_saves(shown: Shown) -> Route:
+    """Edit a text, save it, and close the form. The request is held."""
     page = shown.page
     shown.write("hi")
     click(page, "Hello")
@@ -200,6 +200,12 @@ def test_a_form_that_is_closed_while_it_saves_stays_closed(shown: Shown) -> None
     expect(page.locator("#editing .changes")).to_contain_text("Good day")
     route = held_save(page)
     close(page)
+    return route
+
+
+def test_a_form_that_is_closed_while_it_saves_stays_closed(shown: Shown) -> None:
+    page = shown.page
+    route = closed_while_it_saves(shown)
     route.continue_()
     expect(page.locator("body > .done")).to_have_text(SAVED)
     assert "Good day" in saved(shown)
@@ -208,12 +214,7 @@ def test_a_form_that_is_closed_while_it_saves_stays_closed(shown: Shown) -> None
 
 def test_a_save_that_fails_after_its_form_was_closed_is_reported(shown: Shown) -> None:
     page = shown.page
-    shown.write("hi")
-    click(page, "Hello")
-    field(shown, "say").fill("Good day")
-    expect(page.locator("#editing .changes")).to_contain_text("Good day")
-    route = held_save(page)
-    close(page)
+    route = closed_while_it_saves(shown)
     route.fulfill(status=400, json={"error": "the disk is full"})
     expect(page.locator("body > .wrong")).to_have_text("Not saved. The disk is full.")
     assert saved(shown) == FLOWS
