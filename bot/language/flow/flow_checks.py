@@ -21,13 +21,14 @@ from bot.language.flow.definition import (
     uses_of_flow,
 )
 from bot.language.flow.documents import BOT_FILE
-from bot.language.flow.name_checks import check_definitions, check_loop_names, check_python_names, check_uses
+from bot.language.flow.name_checks import check_definitions, check_loop_names, check_python_names, check_uses, form_of
 from bot.language.flow.shared_flows import check_shared
 from bot.language.flow.target_checks import Targets, check_loops, failing_flows
 from bot.language.keys.definitions import refuse_defined
 from bot.language.python.decorators import FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
 from bot.language.steps.step_facts import SavedResult, Used
+from bot.language.steps.step_options import STEP_OPTIONS
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, Assignment, Cleared, evaluate, templates_in
 from bot.language.types.structured_types import FileVariable
@@ -56,20 +57,21 @@ def check(
         _check_bot_assignments(bot, flows, problems)
         _check_timing(bot, flows, problems)
     failing = failing_flows(flows, bot.words)
+    kept = {name: flow.name for flow in flows.values() if flow.shared is None for name in flow.kept}
     for flow in flows.values():
-        check_uses(uses_of_flow(flow), flow.variables, problems)
+        check_uses(uses_of_flow(flow), flow.variables, problems, kept=kept if flow.shared is None else {})
         check_loop_names(uses_of_flow(flow), flow, problems)
         for item in _assignments_of(flow):
-            _check_given(item, flow, problems)
-        _check_cleared(flow, bot, problems)
+            _check_given(item, flow, kept, problems)
+        _check_cleared(flow, bot, kept, problems)
         _check_kept_files(flow, problems)
-        _check_saves(flow, problems)
+        _check_saves(flow, kept, problems)
         _check_reports(flow, problems)
-        _check_forms(flow, bot, problems)
+        _check_forms(flow, bot, kept, problems)
         _check_resets(flow, problems)
-        _check_runs(flow, flows, targets, problems)
+        _check_runs(flow, flows, kept, targets, problems)
         _check_failing_runs(flow, failing, problems)
-        _check_schedules(flow, flows, problems)
+        _check_schedules(flow, flows, kept, problems)
         _check_needed_by_triggers(flow, problems)
         _check_slot_names(flow, problems)
     check_shared(flows, problems)
@@ -140,7 +142,7 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
         all(check_written(variable, item.altered, problems) for variable in variables)
 
 
-def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+def _check_cleared(flow: Flow, bot: BotDefinition, kept: Mapping[str, str], problems: Problems) -> None:
     """Check that `clear` names variables of the flow, and none to which the same step has just given a value."""
     own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
     for step in flow.steps.values():
@@ -151,7 +153,7 @@ def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
         if item.name in bot.common:
             _refuse_common(item, problems)
         elif item.name is not None:
-            _declared(item.name, item.mark, flow, problems)
+            _declared(item.name, item.mark, flow, kept, problems)
         elif ALL in own:
             what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
             problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
@@ -184,9 +186,9 @@ def _check_kept_files(flow: Flow, problems: Problems) -> None:
             problems.add("E303", item.mark, what, fix)
 
 
-def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
+def _check_given(item: Assignment, flow: Flow, kept: Mapping[str, str], problems: Problems) -> None:
     """Check that an input of a flow is one of its variables, and fits it."""
-    variable = _declared(item.name, item.mark, flow, problems)
+    variable = _declared(item.name, item.mark, flow, kept, problems)
     if variable is not None:
         _check_constant(variable, item, problems, flow.variables)
 
@@ -198,11 +200,11 @@ def _check_constant(variable: Variable, item: Assignment, problems: Problems, kn
         _check_value(variable, item.evaluate({}), item.mark, problems, known)
 
 
-def _check_saves(flow: Flow, problems: Problems) -> None:
+def _check_saves(flow: Flow, kept: Mapping[str, str], problems: Problems) -> None:
     for step in flow.steps.values():
         if step.options.save is None:
             continue
-        variable = _declared(step.options.save, step.options.save_mark, flow, problems)
+        variable = _declared(step.options.save, step.options.save_mark, flow, kept, problems)
         for saved in step.facts.saved_values:
             if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
                 continue
@@ -220,13 +222,13 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
             problems.add("E121", step.mark, what, fix)
 
 
-def _check_forms(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+def _check_forms(flow: Flow, bot: BotDefinition, kept: Mapping[str, str], problems: Problems) -> None:
     """Check that forms ask for variables of the flow that somebody can write."""
     for step in flow.steps.values():
         if step.facts.form is None:
             continue
         for name, mark in step.facts.form.marks.items():
-            variable = _declared(name, mark, flow, problems)
+            variable = _declared(name, mark, flow, kept, problems)
             if variable is not None and not (variable.answered and variable.written):
                 what = f'form: no page asks for "{name}": it is of type {variable.type}'
                 problems.add("E303", mark, what, "ask for it in a question of its own")
@@ -257,13 +259,18 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
             problems.add("E123", step.options.save_mark, what, "give them a `value`, or write `accepts: text`")
 
 
-def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
+def _declared(name: str, mark: Mark, flow: Flow, kept: Mapping[str, str], problems: Problems) -> Variable | None:
+    """The variable of a flow with this name. ``kept`` are the names that flows keep with the contact, by such a flow."""
     variable = flow.variables.get(name)
     if flow.mark.path in problems.unread | problems.undeclared:
         return variable
     known = variable is not None or problems.is_taken(mark, name)
     if not known and not refuse_defined(name, mark, flow.definitions, problems):
-        fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
+        fix = f"declare it in flow {flow.name} under vars{form_of(name, kept if flow.shared is None else {}, 'text')}"
+        if name in STEP_OPTIONS.names:
+            fix = f"write it beside these values, not among them, as in set: {{count: 1}}, then: end; or {fix}"
+        else:
+            fix = did_you_mean(name, () if name in kept else flow.variables, fix)
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
     return variable
 
@@ -285,7 +292,9 @@ def _check_value(
 # -- flows that are run and scheduled ---------------------------------------------------------------
 
 
-def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
+def _check_runs(
+    flow: Flow, flows: Mapping[str, Flow], kept: Mapping[str, str], targets: Targets, problems: Problems
+) -> None:
     for step in flow.steps.values():
         for run in step.facts.flows_run:
             other = flows.get(run.flow)
@@ -293,11 +302,11 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
                 targets.check_flow(run.flow, run.mark)
                 continue
             for item in run.inputs:
-                _check_given(item, other, problems)
+                _check_given(item, other, kept, problems)
             _check_needed(f"flow {other.name}", other.variables, run.inputs, run.mark, problems)
             for ours, theirs in run.outputs.items():
-                _declared(theirs, step.options.save_mark, other, problems)
-                variable = _declared(ours, step.options.save_mark, flow, problems)
+                _declared(theirs, step.options.save_mark, other, kept, problems)
+                variable = _declared(ours, step.options.save_mark, flow, kept, problems)
                 if run.listed and variable is not None and variable.type != "list":
                     what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
                     problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
@@ -313,7 +322,7 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
                 problems.add("E130", run.mark, what, fix)
 
 
-def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
+def _check_schedules(flow: Flow, flows: Mapping[str, Flow], kept: Mapping[str, str], problems: Problems) -> None:
     """Check the inputs of flows that start later, or for another contact."""
     for step in flow.steps.values():
         later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
@@ -322,7 +331,7 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
             if (other := flows.get(target.flow)) is not None:
                 _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
                 for item in inputs:
-                    _check_given(item, other, problems)
+                    _check_given(item, other, kept, problems)
 
 
 def _check_needed(

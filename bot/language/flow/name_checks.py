@@ -24,21 +24,29 @@ ELSEWHERE = {
     "loop": "only a text within {% for %}, filters such as map(loop.index), and what is done with each element know it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
+NOTHING_KEPT: Mapping[str, str] = {}
 BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)
 
 
 def check_uses(
-    uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
+    uses: Iterable[Used],
+    variables: Mapping[str, Variable],
+    problems: Problems,
+    vars_of: str = "vars",
+    kept: Mapping[str, str] = NOTHING_KEPT,
 ) -> None:
-    """Check that every name in a template or an expression is declared. Names in a definition are checked there."""
+    """Check that every name in a template or an expression is declared. Names in a definition are checked there.
+
+    ``kept`` are the names that flows keep with the contact, by such a flow.
+    """
     everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
         for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
             if problems.is_taken(used.text.mark, name):
                 continue
-            known = {*variables, *BUILT_INS, *used.extra}
-            fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
+            known = () if name in kept else {*variables, *BUILT_INS, *used.extra}
+            fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of, kept))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
         for name in sorted(used.text.names & used.extra & variables.keys()):
             what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
@@ -126,7 +134,7 @@ def _check_defined(
         check_calls(expression.calls, own, problems)
 
 
-def _to_declare(name: str, used: Used, vars_of: str) -> str:
+def _to_declare(name: str, used: Used, vars_of: str, kept: Mapping[str, str]) -> str:
     """The fix for an unknown name. A bare expression may have been meant as a text, which needs quotes."""
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
@@ -135,7 +143,14 @@ def _to_declare(name: str, used: Used, vars_of: str) -> str:
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
     of_record = any(path[0] == name and path[1:] for path in used.text.paths)
     of_contact = f"write contact.{name}, or " if name in CONTACT_FIELDS else ""
-    return f"{of_contact}declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
+    return f"{of_contact}declare it under {vars_of}{form_of(name, kept, 'object' if of_record else 'text')}{quoted}"
+
+
+def form_of(name: str, kept: Mapping[str, str], type_: str) -> str:
+    """How an unknown variable is declared: `: name: {type: text}`, or like the one that another flow keeps."""
+    if name in kept:
+        return f" as flow {kept[name]} does, with keep: true"
+    return f": {name}: {{type: {type_}}}"
 
 
 def check_python_names(

@@ -275,6 +275,28 @@ CASES = {
         flow("  a: {ask: x}\n", "defaults: {timeout: {after: 1h, set: {n: 1}, then: end}}\n"),
         '3:39: E301 no variable "n" in flow main (declare it in flow main under vars: n: {type: text})',
     ),
+    "a value that another flow keeps": (
+        flow("  a: {say: '{{ day }}', then: end}\n")
+        + "---\nflow: b\nvars: {day: {type: date, keep: true}}\nsteps: {a: {ask: Day?, save: day}}\n",
+        '4:12: E301 no variable "day" (declare it under vars as flow b does, with keep: true)',
+    ),
+    "a value that another flow keeps, taken back": (
+        flow("  a: {say: Bye, clear: day, then: end}\n")
+        + "---\nflow: b\nvars: {day: {type: date, keep: true}}\nsteps: {a: {ask: Day?, save: day}}\n",
+        '4:24: E301 no variable "day" in flow main (declare it in flow main under vars as flow b does, with keep: true)',
+    ),
+    "a value that a record keeps": (
+        flow("  a: {say: '{{ seats }}', then: end}\n")
+        + "---\nflow: b\nshared: day\nvars: {seats: {type: integer, keep: true}}\nsteps: {a: {clear: seats}}\n",
+        '4:12: E301 no variable "seats" (declare it under vars: seats: {type: text})',
+    ),
+    "a target among the values of a set": (
+        flow(
+            "  a: {ask: x, buttons: {Go: {set: {n: '{{ n + 1 }}', then: b}}}}\n  b: {say: y}\n", "vars: {n: integer}\n"
+        ),
+        '5:54: E301 no variable "then" in flow main (write it beside these values, not among them, as in '
+        "set: {count: 1}, then: end; or declare it in flow main under vars: then: {type: text})",
+    ),
     "an other without replies": (
         flow("  a: {template: {name: x, language: en}, other: end}\n"),
         '4:49: E123 step "a": "other" where no reply is waited for (add the `replies`)',
