@@ -14,7 +14,16 @@ from bot.core.effects import Call, RunHook
 from bot.core.text import head
 from bot.core.values import UnstorableValue
 from bot.language.python.annotations import Arguments, BadArgument
-from bot.language.python.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
+from bot.language.python.decorators import (
+    DEAD_LETTER,
+    KEY_PARAMETER,
+    START,
+    STOP,
+    HandlerSpec,
+    HookSpec,
+    ProviderSpec,
+    raised_at,
+)
 from bot.language.python.gathered import Extensions
 from bot.language.steps.tools import cut
 from bot.runtime.performers import CallAttempt, Say
@@ -115,7 +124,7 @@ class Caller:
         # Its own text may quote the contact: that goes to the trace, not into the log.
         frames = "".join(traceback.format_tb(error.__traceback__))
         log.error("%s raised %s\n%s", self._what, type(error).__name__, frames)
-        return CallAttempt("error", detail=detail, again=True)
+        return CallAttempt("error", detail=f"{detail}{raised_at(self._spec.function, error)}", again=True)
 
 
 def _kept(result: Any) -> CallAttempt:

@@ -163,6 +163,7 @@ def test_no_word_is_used_twice_and_longer_answers_come_first() -> None:
 @pytest.mark.parametrize(
     ("slots", "problem"),
     [
+        ("[size, milk]", 'E102 slots: no step "milk" in flow order (flow order asks size, cups, day, name)'),
         ("[size, cup]", 'E102 slots: no step "cup" in flow order (did you mean "cups"?)'),
         ("[name]", 'E110 slots: question "name" takes every text'),
         ("[name]  # short", 'E110 slots: question "name" takes every text (let a model fill it'),

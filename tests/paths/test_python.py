@@ -115,7 +115,7 @@ def answered(simulation: Simulation, town: str) -> list[str]:
         ("Bogor", ["BOGOR is 60 km away."], ["end main False Bogor"]),
         ("Atlantis", ["Where are you?"], []),
         ("Paris", ["Wait."], ["handoff world Paris"]),
-        ("Bug", ["Something broke."], ["error main find RuntimeError: Bug", "end main False Bug"]),
+        ("Bug", ["Something broke."], ["error main find RuntimeError: Bug at handlers.py:25", "end main False Bug"]),
     ],
 )
 def test_functions_filters_verbs_providers_and_hooks_work_together(

@@ -243,7 +243,8 @@ def test_any_other_error_is_tried_again_with_longer_and_longer_pauses() -> None:
         assert due is not None and time_of(bench.clock, due) == result.due_at
         bench.clock.move_to(result.due_at)
     result = bench.after(3)
-    assert (result.outcome, result.attempts, result.detail) == ("error", 3, "ValueError: two lines")
+    detail = f"ValueError: two lines at test_performers.py:{h.__code__.co_firstlineno + 2}"
+    assert (result.outcome, result.attempts, result.detail) == ("error", 3, detail)
 
 
 def test_a_handler_that_leaves_the_program_only_leaves_its_call() -> None:
@@ -252,7 +253,7 @@ def test_a_handler_that_leaves_the_program_only_leaves_its_call() -> None:
         sys.exit(1)
 
     bench = Bench(h, threads=1)
-    assert bench.call().detail == "SystemExit: 1"
+    assert bench.call().detail == f"SystemExit: 1 at test_performers.py:{h.__code__.co_firstlineno + 2}"
     assert bench.call().outcome == "error"
 
 

@@ -118,7 +118,9 @@ def test_what_a_provider_raises_is_the_error_of_the_call_and_the_next_call_asks_
 
     calling = PythonCalls(declared(db, of))
     failed = perform(calling, Call("find", {}))
-    assert (failed.outcome, failed.again, failed.detail) == ("error", True, "ConnectionError: no database")
+    line = db.__code__.co_firstlineno + 4
+    detail = f"ConnectionError: no database at test_python_calls.py:{line}"
+    assert (failed.outcome, failed.again, failed.detail) == ("error", True, detail)
     assert perform(calling, Call("find", {})).value == 7
 
 

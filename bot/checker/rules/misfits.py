@@ -1,16 +1,17 @@
-"""W305, W307 and W309: a customer meets an error because a value never fits its variable or argument; or a value or a
-definition is never read.
+"""W305, W307, W309 and W311: a customer meets an error because a value never fits its variable or argument; or a value
+or a definition is never read, or a variable never gets one.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.null_effects import NullAnalysis
 from bot.checker.analysis.service_data import ServiceData
 from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, StepId
+from bot.checker.graph import Graph, Opening, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.abstract_evaluation import has_field
@@ -213,3 +214,42 @@ def find_unused_definitions(graph: Graph) -> Iterator[Finding]:
                 unused.pop(definition.expression.mark, None)
     for mark, name in unused.items():
         yield Finding.at("W309", mark, f'definition "{name}": nothing uses it', "use it, or remove it")
+
+
+@rule(whole=True, W311="a variable that another flow keeps, and this one does not")
+def find_unkept(graph: Graph) -> Iterator[Finding]:
+    """Find variables that are always null, where another flow keeps one of this name with the contact."""
+    flows = graph.library.flows.values()
+    keepers = {name: flow.name for flow in flows if flow.shared is None for name in flow.kept}
+    for flow in flows:
+        read = {*_read_in(flow)} & keepers.keys() if flow.shared is None else frozenset[str]()
+        empty = [each for each in flow.variables.values() if each.name in read and _begins_empty(each)]
+        given = {*_given_to(graph, flow)} if empty else frozenset[str]()
+        for variable in (each for each in empty if each.name not in given):
+            keeper = keepers[variable.name]
+            what = f'variable "{variable.name}" of flow {flow.name} is always null: nothing gives it a value, and only with'
+            what += f" `keep: true` it is the one that flow {keeper} keeps"
+            yield Finding.at("W311", variable.mark, what, f"add keep: true, as in flow {keeper}, or give it a value")
+
+
+def _begins_empty(variable: Variable) -> bool:
+    return not (variable.keep or variable.required) and variable.value is None
+
+
+def _given_to(graph: Graph, flow: Flow) -> Iterator[str]:
+    """The variables of a flow that may get a value: by its steps, its start, a program, or a flow that leads to it."""
+    assigned = graph.analysis(definite_assignment)
+    for place, step in ((place, step) for place, step in graph.steps.items() if place[0] == flow.name):
+        yield from step.facts.gives
+        yield from flow.variables if step.facts.gives_any else ()
+        yield from (name for run in step.facts.flows_run for name in run.outputs)
+        for transfer in assigned.transfers(place):
+            yield from assigned.nulls.names_in(transfer.names)
+    for edges in graph.edges.values():
+        for edge in edges:
+            if edge.target is not None and edge.target[0] == flow.name != edge.source[0]:
+                yield from graph.flow(edge.source).variables
+    for root in (root for root in graph.roots if root.place[0] == flow.name):
+        yield from (item.name for item in root.inputs)
+        yield from flow.variables if root.opening is Opening.PROGRAM and root.by is None else ()
+    yield from () if flow.trigger is None else flow.trigger.given

@@ -5,7 +5,6 @@ be called are `CHANCE_FUNCTIONS` and the bot's own. Jinja2's own sandbox stands 
 """
 
 import copy
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -28,7 +27,7 @@ from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS, strict, 
 from bot.language.expressions.formats import MAX_TEXT, MOST_DIGITS, bounded, exact, too_long, written
 from bot.language.expressions.list_filters import PLACE, OfEach, elements, of_each
 from bot.language.expressions.template_failures import EFFORT, SHORT, SIZED, WRITTEN, Effort, TemplateFailed, kind_of
-from bot.language.python.decorators import NOW_PARAMETER, FunctionSpec
+from bot.language.python.decorators import NOW_PARAMETER, FunctionSpec, raised_at
 from bot.language.source.problems import did_you_mean
 from bot.language.source.wall_clock import later
 
@@ -85,18 +84,7 @@ def call_own(what: str, function: Callable[..., Any], args: Iterable[Any] = (), 
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and CancelledError too: no function ends the engine
-        raise TemplateFailed(f"{what} raised {type(error).__name__}{_place(function, error)}") from error
-
-
-def _place(function: Callable[..., Any], error: BaseException) -> str:
-    """The line of the function's own file, as far down as the error came from."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    place, traceback = "", error.__traceback__
-    while traceback is not None:
-        if code is not None and traceback.tb_frame.f_code.co_filename == code.co_filename:
-            place = f" at {code.co_filename.rpartition('/')[2]}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return place
+        raise TemplateFailed(f"{what} raised {type(error).__name__}{raised_at(function, error)}") from error
 
 
 OWN_FUNCTIONS = " own"  # the bot's own functions and filters, by name

@@ -370,7 +370,8 @@ def _check_slot_names(flow: Flow, problems: Problems) -> None:
     """A slot is a step of its flow."""
     for name, mark in flow.slots.items():
         if name not in flow.steps:
-            fix = did_you_mean(name, flow.steps, f"write questions of flow {flow.name}")
+            questions = [each for each, step in flow.steps.items() if step.facts.asks] or ["a question"]
+            fix = did_you_mean(name, flow.steps, f"flow {flow.name} asks {', '.join(questions)}")
             problems.add("E102", mark, f'slots: no step "{name}" in flow {flow.name}', fix)
 
 

@@ -193,7 +193,11 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
         fix = f'add {" or ".join(has_it)} to which "{first}" belongs' if has_it else f"write one of {', '.join(kinds)}"
         if [*keys] == ["then"]:
             fix = "leave it out, and lead there from the steps before it"
-        problems.add("E107", node.mark, found, did_you_mean(first or "", kinds, fix))
+        if first != "if":
+            fix = did_you_mean(first or "", kinds, fix)
+        elif "branch" in kinds:
+            fix = "write branch: [{if: ..., then: ...}, {else: ...}]"
+        problems.add("E107", node.mark, found, fix)
     for extra in verbs[1:]:
         found = f'{what} has two verbs, "{verbs[0]}" and "{extra}"'
         inner = next(

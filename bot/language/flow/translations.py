@@ -130,12 +130,15 @@ class _LocaleReading:
 
     def _instead(self, key: str, value: Node, path: Path) -> str:
         """The fix for a key that translates nothing here."""
-        there = f"there are {', '.join(self._below(path))}"
+        below = self._below(path)
+        there = f"there {'is' if len(below) == 1 else 'are'} {', '.join(below)}"
         if key in ("steps", "flow"):
             return f"the name of a flow is a key, and those of its steps stand below it: {there}"
         if _is_empty(value) and isinstance(value, Scalar) and not value.quoted:
             there += "; if it belongs to a text with a comma, put that text in quotes"
-        return did_you_mean(key, self._below(path), there)
+        else:
+            there += f"; if the flows have it no more, `bot locales extract {self._language}` takes it out"
+        return did_you_mean(key, below, there)
 
     def _take_text(self, spot: Spot, value: Node) -> None:
         if _is_empty(value):

@@ -292,3 +292,14 @@ def on(event: str, *, flow: str | None = None) -> Callable[[F], F]:
         return declare(function, HookSpec(event, flow, spec_of(name, function, f'hook "{name}"')))
 
     return of
+
+
+def raised_at(function: Callable[..., Any], error: BaseException) -> str:
+    """The line of the function's own file, as far down as the error came from: ` at handlers.py:17`, or nothing."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    place, traceback = "", error.__traceback__
+    while traceback is not None:
+        if code is not None and traceback.tb_frame.f_code.co_filename == code.co_filename:
+            place = f" at {code.co_filename.rpartition('/')[2]}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place

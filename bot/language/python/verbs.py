@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
+from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from bot.core.immutable import immutable
@@ -159,6 +160,7 @@ def _handler(
     arguments = {key.name: HandlerParameter(key.name, key.annotation, key.required) for key in keys.values()}
     given = {name: parameter for name, parameter in spec.parameters.items() if name != itself}
 
+    @wraps(run)  # an error is at a line of the author's
     def call(**values: Any) -> dict[str, Any]:
         step = cls(**{name: values.pop(name) for name in keys if name in values})
         left = left_by(run(step, **values))

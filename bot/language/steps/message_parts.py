@@ -63,14 +63,21 @@ def rendered_payload(payload: Template | None, scope: Mapping[str, Any]) -> str 
     return written or None
 
 
-def _address_of(node: Node, problems: Problems, what: str) -> Template | None:
-    """An address that is written out in the flow is one that the gateway can fetch or open."""
+def _address_of(node: Node, problems: Problems, what: str, file: str = "") -> Template | None:
+    """An address that is written out in the flow is one that the gateway can fetch or open.
+
+    ``file`` is what to write instead for a file of the bot's own.
+    """
     url = template_of(node, problems, what)
     if url is None or not url.constant:
         return url
     address = url.source
     if not is_link(address) or len(address) > URL:
-        fix = "write it out, with https://" if "://" not in address else "write the host, too: https://shop.example"
+        fix = (
+            f"write it out, with https://{file}"
+            if "://" not in address
+            else "write the host, too: https://shop.example"
+        )
         if is_link("".join(address.split())):
             fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
         problems.add("E405", node.mark, f'{what}: "{address}" is no address', fix)
@@ -81,7 +88,10 @@ def media_address(kind: str) -> Form[Template | None]:
     """An address of media, which ends in no type that the gateway refuses for this kind."""
 
     def of(node: Node, problems: Problems, what: str) -> Template | None:
-        link = _address_of(node, problems, what)
+        file = (
+            f"; for a file in the folder files write {kind}: {{file: {node.text}}}" if isinstance(node, Scalar) else ""
+        )
+        link = _address_of(node, problems, what, file)
         suffix = wrong_suffix(kind, link.source) if link is not None and link.constant else None
         if suffix is not None:
             fix = f"use {', '.join(MEDIA_SUFFIXES[kind])}"

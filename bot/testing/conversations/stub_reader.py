@@ -152,7 +152,7 @@ def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames
         fix = did_you_mean(name.text, known.handlers, "declare it in handlers.py")
         problems.add("E501", name.mark, f'no handler "{name.text}"', fix)
         return None
-    fields = _RESULT.open(node, problems, f'handler "{name.text}"')
+    fields = _RESULT.open(node, problems, f'handler "{name.text}"', "{returns: ...}")
     declared = _FAILS if spec is None else replace(_FAILS, form=one_of(*spec.errors, *UNDECLARED))
     returns, fails = _RETURNS.read(fields), declared.read(fields)
     if isinstance(node, Map) and _RETURNS.written(fields) == _FAILS.written(fields):

@@ -386,6 +386,11 @@ CASES = {
         flow("  a: {say: x, link: {title: Map, url: 'map.example'}}\n"),
         '4:39: E405 step "a": link: url: "map.example" is no address (write it out, with https://)',
     ),
+    "a file of the bot's own as an address": (
+        flow("  a: {say: x, document: menu.pdf}\n"),
+        '4:25: E405 step "a": document: "menu.pdf" is no address '
+        "(write it out, with https://; for a file in the folder files write document: {file: menu.pdf})",
+    ),
     "a title twice": (
         flow("  a: {ask: x, buttons: [Yes, Yes]}\n"),
         '4:30: E406 step "a": a second "Yes" (give it another title: those of one message differ)',

@@ -143,6 +143,7 @@ def test_a_locale_may_be_empty_and_its_texts_may_be_left_empty() -> None:
         ("main: {helo: {say: Hai}}", '1:8: E104 id: main: there is no "helo" to translate (did you mean "hello"?)'),
         ("main: {menu: {ask: A, then: end}}", '1:23: E104 id: main: menu: there is no "then" to translate'),
         ("main: {menu: {buttons: {Trak: Lacak}}}", '1:25: E104 id: main: menu: buttons: there is no "Trak" to translate'),
+        ("main: {hello: {retry: {say: Lagi}}}", '1:16: E104 id: main: hello: there is no "retry" to translate (there is say; if the flows have it no more, `bot locales extract id` takes it out)'),
         ("main: {count: Berapa}", "1:15: E106 id: main: count: a map of keys is expected (write count: {ask: ...})"),
         ("main: {menu: {buttons: [Lacak]}}", "1:24: E106 id: main: menu: buttons: a map of keys is expected (write buttons: {Track: ..., Bye: ...})"),
         ("main: {steps: {menu: {ask: Apa}}}", '1:8: E104 id: main: there is no "steps" to translate (the name of a flow is a key, and those of its steps stand below it: there are vars,'),

@@ -584,7 +584,9 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a condition without its verb": (
         '{set: {n: "{{ n + 1 }}"}}',
         "{if: n > 1, then: bye}",
-        ('11:10: E107 step "count" has no verb, it begins with "if" (did you mean "branch"?)',),
+        (
+            '11:10: E107 step "count" has no verb, it begins with "if" (write branch: [{if: ..., then: ...}, {else: ...}])',
+        ),
     ),
     "a type as other tools call it": (
         "{type: text}",

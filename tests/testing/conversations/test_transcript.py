@@ -285,7 +285,10 @@ def test_each_mistake_in_a_line_is_named_at_its_place(line: str, problem: str) -
             "handlers: {shop.find: {}}",
             '2:23: E601 handler "shop.find": exactly one of returns and fails is needed (write either returns: or',
         ),
-        ("handlers: {shop.find: 5}", '2:23: E106 handler "shop.find": a map of keys is expected'),
+        (
+            "handlers: {shop.find: 5}",
+            '2:23: E106 handler "shop.find": a map of keys is expected (write {returns: ...})',
+        ),
         ("random: much", "2:9: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
         ("random: [...]", '2:10: E601 test "t": random: ... stands behind the last answer (write it there)'),
         ("handlers: {shop.find: [..., {fails: timeout}]}", '2:24: E601 test "t": handlers: ... stands behind'),
