@@ -78,7 +78,7 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
 
     def announce(address: str | None, console_url: str | None) -> None:
         if console_url is not None:
-            click.echo(f"Its console is at {console_url}.")
+            click.echo(f"The console is at {console_url}.")
         answers = f"answers at {address}{settings.webhook_path}"
         does = "processes the events of other machines" if address is None else answers
         click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")

@@ -260,7 +260,7 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
 
 
 def _declared(name: str, mark: Mark, flow: Flow, kept: Mapping[str, str], problems: Problems) -> Variable | None:
-    """The variable of a flow with this name. ``kept`` are the names that flows keep with the contact, by such a flow."""
+    """The variable of a flow with this name. ``kept`` are the names that flows keep, by such a flow."""
     variable = flow.variables.get(name)
     if flow.mark.path in problems.unread | problems.undeclared:
         return variable

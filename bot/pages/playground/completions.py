@@ -1,4 +1,4 @@
-"""Completions in the YAML of a step: the keys and values that the schema allows at a place."""
+"""Completions in the YAML of a step or of variables: the keys and values that the schema allows at a place."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,8 +25,11 @@ class OfferedWord:
     about: str
 
 
-def completions(schema: Schema, text: str, at: int, steps: Sequence[str], flows: Sequence[str]) -> list[OfferedWord]:
-    """The completions of the word that ends at the cursor, in the YAML of one step.
+def completions(
+    schema: Schema, text: str, at: int, steps: Sequence[str], flows: Sequence[str], *, of_step: bool = True
+) -> list[OfferedWord]:
+    """The completions of the word that ends at the cursor, in the YAML of one step or, without ``of_step``, of the
+    variables of a flow.
 
     ``schema`` is that of the whole document, ``steps`` and ``flows`` are what a target can name.
     """
@@ -40,8 +43,9 @@ def completions(schema: Schema, text: str, at: int, steps: Sequence[str], flows:
     for written in _readable(head, text[at:], is_key=not is_value):
         path = _path_to(written)
         if path is not None:
-            step = schema["then"]["properties"]["steps"]["additionalProperties"]
-            here = _at(schema["definitions"], step, path, written)
+            keys = schema["then"]["properties"]
+            part = keys["steps"]["additionalProperties"] if of_step else keys["vars"]
+            here = _at(schema["definitions"], part, path, written)
             found = _values(here, steps, flows) if is_value else _keys(here)
             break
     offered: dict[str, OfferedWord] = {}

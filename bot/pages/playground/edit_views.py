@@ -75,12 +75,14 @@ class _EditViews:
         return {**_shown(draft), "saved": draft.loads, "number": number}
 
     def _complete(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The words that may stand at a place of a step's YAML."""
+        """The words that may stand at a place of the YAML."""
         program = self._playground.simulation.running.program
         flows = program.library.flows
         steps = flows[str(asked["flow"])].steps if asked["flow"] in flows else ()
         schema = self._schema(program)
-        found = completions(schema, str(asked["text"]), int(asked["at"]), list(steps), list(flows))
+        found = completions(
+            schema, str(asked["text"]), int(asked["at"]), list(steps), list(flows), of_step=bool(asked["step"])
+        )
         return {"words": [{"word": each.word, "insert": each.insert, "about": each.about} for each in found]}
 
     def _schema(self, program: Program) -> Mapping[str, Any]:

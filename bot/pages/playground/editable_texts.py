@@ -90,12 +90,18 @@ class EditableTexts:
                     yield from ((_order(step.mark), (flow, step.text)) for step, _ in value.entries)
 
     def block(self, place: Place) -> tuple[Mark, str] | None:
-        """The place and the lines of a step; None where there is no such step."""
+        """The place and the lines of a step, or of a flow's variables; those of its name where it has none. None where
+        there is no such step or flow.
+        """
         flow, step = place
-        steps = self._flows[flow].get("steps") if flow in self._flows else None
-        if not step or not isinstance(steps, Map) or steps.get(step) is None:
+        node = self._flows.get(flow)
+        if step:
+            within, key = None if node is None else node.get("steps"), step
+        else:
+            within, key = node, "flow" if node is None or node.get("vars") is None else "vars"
+        if not isinstance(within, Map) or within.get(key) is None:
             return None
-        mark = steps.key_mark(step)
+        mark = within.key_mark(key)
         return mark, block_of(self._texts[mark.path], mark.line)
 
     def groups(self, place: Place) -> list[TextGroup]:

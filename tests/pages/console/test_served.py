@@ -25,7 +25,7 @@ def test_a_person_takes_a_conversation_over_and_gives_it_back(serve: Serve, fold
     users = {"BOT_CONSOLE_USERS": " ".join(USERS), "BOT_CONSOLE_PORT": "0"}
     with Emulator() as gateway:
         serving = serve(arguments=["--console"], BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key, **users)
-        url = serving.line_with("Its console is at ").split(" at ")[1].removesuffix(".")
+        url = serving.line_with("The console is at ").split(" at ")[1].removesuffix(".")
         serving.up()
         gateway.subscribe(f"http://127.0.0.1:{serving.port}/webhook", secret=SECRET)
         page = opens_page(f"{url}/inbox")

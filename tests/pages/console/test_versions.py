@@ -28,7 +28,7 @@ def test_an_operator_sees_what_an_earlier_version_does_and_rolls_back_to_it(
 ) -> None:
     users = {"BOT_CONSOLE_USERS": " ".join(USERS), "BOT_CONSOLE_PORT": "0"}
     serving = serve(arguments=["--console"], **users)
-    url = serving.line_with("Its console is at ").split(" at ")[1].removesuffix(".")
+    url = serving.line_with("The console is at ").split(" at ")[1].removesuffix(".")
     serving.up()
     page = opens_page(f"{url}/versions")
     page.get_by_label("Name").fill("olga")

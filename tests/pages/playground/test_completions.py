@@ -14,6 +14,11 @@ def offered(text: str) -> list[str]:
     return [each.word for each in completions(SCHEMA, text.replace("|", ""), at, ["hello", "bye"], ["main"])]
 
 
+def test_settings_are_offered_for_variables() -> None:
+    text = "vars:\n  day: {type: date, ke"
+    assert [each.word for each in completions(SCHEMA, text, len(text), [], [], of_step=False)] == ["keep"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -216,6 +216,21 @@ def test_what_the_checks_find_is_said_beside_the_field_and_can_be_taken_back(edi
         editor.take_back(7)
 
 
+def test_the_variables_of_a_flow_are_edited_as_yaml(editor: TextEditor, folder: Path) -> None:
+    block = editor.texts().block(("main", ""))
+    assert block is not None and block[1].startswith("vars:")
+    editor.save(("main", ""), [TextEdit(BLOCK, block[1], "vars:\n  drink: text\n  size: {type: text, max: 20}")])
+    assert "\n  size: {type: text, max: 20}\n" in flow_of(folder)
+
+
+def test_a_flow_without_variables_gets_them_below_its_name(editor: TextEditor, folder: Path) -> None:
+    (folder / "flows" / "bye.yml").write_text("flow: bye\nstart: {words: [bye]}\nsteps: {bye: {say: Bye!}}\n")
+    block = editor.texts().block(("bye", ""))
+    assert block is not None and block[1] == "flow: bye"
+    editor.save(("bye", ""), [TextEdit(BLOCK, block[1], "flow: bye\nvars: {size: text}")])
+    assert (folder / "flows" / "bye.yml").read_text().startswith("flow: bye\nvars: {size: text}\nstart:")
+
+
 def test_a_step_that_yaml_cannot_read_is_said_beside_the_step(editor: TextEditor) -> None:
     block = editor.texts().block(("main", "drink"))
     assert block is not None and block[1].startswith("drink:\n  ask: >-\n    What would\n")

@@ -19,7 +19,7 @@ USERS = f"olga:operator:{PasswordHasher(time_cost=1, memory_cost=64).hash('corre
 
 def with_console(serve: Serve, **settings: str) -> tuple[Serving, str]:
     serving = serve(arguments=["--console"], BOT_CONSOLE_USERS=USERS, BOT_CONSOLE_PORT="0", **settings)
-    url = serving.line_with("Its console is at ").split(" at ")[1].removesuffix(".")
+    url = serving.line_with("The console is at ").split(" at ")[1].removesuffix(".")
     return serving.up(), url
 
 

@@ -75,7 +75,7 @@ const edits = () =>
 function leaves() {
   if (!edits().length || warned || saving) return true;
   warned = true;
-  tell("Not saved yet. Close once more to drop what you have written.");
+  tell("Not saved yet. Press once more to drop what you have written.");
   return false;
 }
 
