@@ -21,7 +21,7 @@ from bot.core.events import (
     StartRequested,
 )
 from bot.core.immutable import mutable
-from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
+from bot.core.messages import MediaMessage, Message, TemplateMessage, clip, clipped, fits, in_words, is_link, violations
 from bot.core.session import (
     BOT,
     HAS_OPTED_OUT,
@@ -232,7 +232,10 @@ def send(turn: TurnContext, message: Message, *, report: bool = False, keep: boo
         turn.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
         return None
     if not fits(message) and (broken := violations(message := clipped(message))):
-        raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
+        what = f"a message that the gateway does not take: {'; '.join(broken)}"
+        if isinstance(message, MediaMessage) and not is_link(message.link):
+            what += f"; a file of the folder files is written {message.kind}: {{file: ...}}"
+        raise StepFailed("failed", what)
     if turn.keeps_history:
         remember(turn, BOT, in_words(message))
     instead = None if isinstance(message, TemplateMessage) else _template_instead(turn)

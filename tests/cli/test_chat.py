@@ -150,6 +150,9 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
 def test_what_the_bot_gives_up_is_said(tmp_path: Path) -> None:
     lines = chat(make_bot(tmp_path, FLOWS.replace("https://a.example", "{{ cups }}")), "hi")
     assert lines[-1].startswith("Problem: main/hello: failed: a message that the gateway does not take: ")
+    own = FLOWS.replace('link: {title: Menu, url: "https://a.example"}', "document: \"{{ 'a.pdf' }}\"")
+    lines = chat(make_bot(tmp_path, own), "hi")
+    assert lines[-1].endswith("; a file of the folder files is written document: {file: ...}")
     lines = chat(
         make_bot(
             tmp_path, FLOWS.replace('link: {title: Menu, url: "https://a.example"}', "image: http://127.0.0.1/1.png")
