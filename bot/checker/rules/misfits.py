@@ -221,11 +221,12 @@ def find_unkept(graph: Graph) -> Iterator[Finding]:
     """Find variables that are always null, where another flow keeps one of this name with the contact."""
     flows = graph.library.flows.values()
     keepers = {name: flow.name for flow in flows if flow.shared is None for name in flow.kept}
-    for flow in flows:
-        read = {*_read_in(flow)} & keepers.keys() if flow.shared is None else frozenset[str]()
-        empty = [each for each in flow.variables.values() if each.name in read and _begins_empty(each)]
-        given = {*_given_to(graph, flow)} if empty else frozenset[str]()
-        for variable in (each for each in empty if each.name not in given):
+    for flow in (flow for flow in flows if flow.shared is None):
+        empty = [each for each in flow.variables.values() if each.name in keepers and _begins_empty(each)]
+        if not empty:
+            continue
+        read, given = {*_read_in(flow)}, {*_given_to(graph, flow)}
+        for variable in (each for each in empty if each.name in read - given):
             keeper = keepers[variable.name]
             what = f'variable "{variable.name}" of flow {flow.name} is always null: nothing gives it a value, and only with'
             what += f" `keep: true` it is the one that flow {keeper} keeps"
