@@ -1,6 +1,7 @@
 """Errors of the YAML parser in the words of a flow's author. Most of them are a text that needs quotes."""
 
 import re
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import yaml
@@ -156,15 +157,16 @@ class SyntaxFault:
         """Inside of ``{...}`` or ``[...]``."""
         if "flow" not in self._context:
             return None
-        bracket = self._character(self._began)
-        line, mark, _ = self._text[self._began.index :].partition("\n")[0].partition(" #")
-        is_whole = self._at.line > self._began.line and line.rstrip()[-1:] not in _GOES_ON
+        began = self._began if self._text[self._began.index :].strip() else self._left_open()
+        bracket = self._character(began)
+        line, mark, _ = self._text[began.index :].partition("\n")[0].partition(" #")
+        is_whole = self._at.line > began.line and line.rstrip()[-1:] not in _GOES_ON
         if mark and is_whole:
             what = f'what follows " #" is a comment, so the "{bracket}" that opens here is never closed'
-            return Explained("E007", self._began, what, "quote the text that has the # in it")
+            return Explained("E007", began, what, "quote the text that has the # in it")
         if is_whole or not self._text[self._at.index :].strip():
             what = f'the "{bracket}" that opens here is never closed'
-            return Explained("E002", self._began, what, "close it; if it belongs to a text, quote the text")
+            return Explained("E002", began, what, "close it; if it belongs to a text, quote the text")
         if self._follows_plain_text():
             what = f'inside "{bracket}" a text with any of : {{ }} [ ] needs quotes'
             key = re.search(r"\s([a-z]\w*)$", self._text[self._last.start_mark.index : self._at.index])
@@ -173,6 +175,17 @@ class SyntaxFault:
         return self._after_quotes() or Explained(
             "E007", self._at, f'this does not fit inside "{bracket}"', "close the bracket, or quote the text"
         )
+
+    def _left_open(self) -> Any:
+        """The mark of the innermost bracket that is open where the text ends."""
+        opened: list[Any] = []
+        with suppress(yaml.YAMLError):
+            for token in yaml.scan(self._text):
+                if isinstance(token, (yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken)):
+                    opened.append(token.start_mark)
+                elif isinstance(token, (yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)):
+                    opened.pop()
+        return opened[-1]
 
     def _more(self) -> Explained | None:
         """Something goes on in the line where a value has ended."""

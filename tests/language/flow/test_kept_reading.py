@@ -63,11 +63,22 @@ def test_all_flows_are_read_again_when_a_document_is_edited() -> None:
     assert rereads(first, loaded(kept, documents=[Source("facts.md", b"Shut.")])) == {"ask", "tell"}
 
 
-def test_a_flow_with_a_problem_is_read_each_time() -> None:
-    kept, broken = KeptReading(), ASK.replace("say: One.", "sya: One.")
-    first = loaded(kept, ask=broken)
+@pytest.mark.parametrize(
+    ("bot", "ask"),
+    [(BOT, ASK.replace("say: One.", "sya: One.")), (BOT, "flow: ask\nsteps: {one: ["), (f"{BOT}unknown: 1\n", ASK)],
+    ids=["flow", "YAML", "bot"],
+)
+def test_what_has_a_problem_has_it_each_time(bot: str, ask: str) -> None:
+    kept = KeptReading()
+    first = loaded(kept, bot, ask)
     assert first.problems
-    assert loaded(kept, ask=broken).problems == first.problems
+    assert loaded(kept, bot, ask).problems == first.problems
+
+
+def test_a_flow_that_is_read_again_knows_the_types_of_the_bot() -> None:
+    kept, bot = KeptReading(), f"{BOT}types: {{size: {{type: choice, of: [small, large]}}}}\n"
+    ask = ASK.replace("steps:", "vars: {size: size}\nsteps:")
+    assert rereads(loaded(kept, bot, ask), loaded(kept, bot, ask.replace("One", "Uno"))) == {"ask"}
 
 
 @pytest.fixture
@@ -114,7 +125,7 @@ def load_spoken(kept: KeptReading, ask: str, locale: str) -> tuple[LoadResult, l
 
 
 @search
-@pytest.mark.parametrize("seed", range(tries(3, 300)))
+@pytest.mark.parametrize("seed", range(tries(3, 60)))
 @pytest.mark.parametrize("kind", [Author, Plausible])
 def test_edits_give_what_reading_all_gives(kind: type[Author], seed: int) -> None:
     kept, random, extensions = KeptReading(), Random(seed), extensions_in([HANDLERS])

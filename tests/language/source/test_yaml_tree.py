@@ -113,6 +113,14 @@ QUOTE = "(put the whole text in quotes)"
                                        "(put the whole text in quotes; where one is a part of it, use the others around it)"),
         ('a: {"x"y: 1}\n', '1:8: E007 this does not fit inside "{" (close the bracket, or quote the text)'),
         ("say: 'never\nb: 1\n", "1:6: E002 the quote that opens here is never closed (close it)"),
+        ("a: [", '1:4: E002 the "[" that opens here is never closed '
+                     "(close it; if it belongs to a text, quote the text)"),
+        ("a: {b: [1,\n\n", '1:8: E002 the "[" that opens here is never closed '
+                     "(close it; if it belongs to a text, quote the text)"),
+        ("a: {b: {c: 1}, d:\n", '1:4: E002 the "{" that opens here is never closed '
+                     "(close it; if it belongs to a text, quote the text)"),
+        ("a: {b: {c: [1], d:", '1:8: E002 the "{" that opens here is never closed '
+                     "(close it; if it belongs to a text, quote the text)"),
         ("a: [1, 2\n", '1:4: E002 the "[" that opens here is never closed '
                        "(close it; if it belongs to a text, quote the text)"),
         ("a: {say: Room #5}\nb: {say: Hi}\n", '1:4: E007 what follows " #" is a comment, so the "{" that opens here '
