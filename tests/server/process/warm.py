@@ -1,8 +1,8 @@
-"""`bot serve` without the second in which Python imports it.
+"""`bot serve` without the second in which Python imports it and reads the words of languages.
 
-A process that has imported everything (`python -m tests.server.process.warm`, one of each worker) forks the server, as the
-server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes. Only
-the pauses are shorter before what fails again and again is started again.
+A process that has imported everything and had a conversation (`python -m tests.server.process.warm`, one of each worker)
+forks the server, as the server forks web and engine. All else is as in production: three processes, their signals, pipes,
+files and exit codes. Only the pauses are shorter before what fails again and again is started again.
 A search with `tests/server/test_kill.py`, and tests that run a command, start a new Python instead.
 """
 
@@ -18,13 +18,16 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from bot import handler
 from bot.cli import main as run
 from bot.server.process.supervisor import fork
 from tests.broken import break_for_good, set_for_good
+from tests.talk import Talk
 
 ROOT = Path(__file__).parents[3]
 VALUES = {"bot.server.process.supervisor:LONGEST_PAUSE": 0.2}
@@ -134,6 +137,40 @@ def role_of(pid: int) -> str:
 
 # What the warm process does
 
+MODULES = (
+    "bot.cli.serve",
+    "bot.runtime.model_calls",
+    "bot.server.process.engine_process",
+    "bot.server.process.web_process",
+    "bot.store.store_backup",
+    "encodings.idna",
+    "prometheus_client",
+    "psycopg",  # not `bot.store.postgres_database`, which gives each server a name of its own
+)
+BOT = "name: Warm\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
+FLOWS = """\
+flow: main
+start: {otherwise: true}
+vars: {count: {type: integer}}
+steps:
+  hello: {say: Hello}
+  ask: {ask: "How many?", save: count}
+  talk: {ai: You help., tools: [orders.find], exits: {done: {when: all is said, then: end}}, errors: {else: end}}
+"""
+
+
+@handler("orders.find")
+def _find(contact: str, idempotency_key: str) -> str:
+    """Find the order."""
+    return "found"
+
+
+def _have_conversation() -> None:
+    """Have the pure engine read the words of languages, and import what only some bots need."""
+    talk = Talk(FLOWS, BOT, {"find": _find})
+    talk.user("hi")
+    talk.user("three")
+
 
 def main(number: int) -> None:
     """Fork a server for each request, and report which has ended."""
@@ -143,12 +180,9 @@ def main(number: int) -> None:
     os.set_blocking(news, False)
     signal.set_wakeup_fd(write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    import psycopg  # noqa: F401 - not `bot.store.postgres_database`, which gives each server a name of its own
-
-    import bot.cli.serve
-    import bot.server.process.engine_process
-    import bot.server.process.web_process  # noqa: F401 - here, and in all that is forked
-
+    for module in MODULES:
+        import_module(module)
+    _have_conversation()
     gc.collect()
     while True:
         ready, _, _ = select.select([requests.fileno(), news], [], [])
