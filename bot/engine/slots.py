@@ -17,6 +17,7 @@ from bot.core.messages import ROWS_PER_SECTION, Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
+from bot.language.answers.phrases import phrase_pattern
 from bot.language.answers.segments import says_nothing
 from bot.language.answers.sentences import (
     ENDS_CLAUSE,
@@ -112,6 +113,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                             ends = ends[0], max((ends[1], *own))
                             if not (
                                 is_meant(words, ends, language, Reach.BESIDE)
+                                and not question.is_told_as_allergy(words, ends[0])
                                 and _is_itself(words, ends[1], named_here, language)
                             ):
                                 unsure[step].update(range(*ends))  # a part of it is not meant either
@@ -588,8 +590,15 @@ class _Question:
 
     def measures_another(self, words: Sequence[str], first: int, end: int) -> bool:
         """True if a word beside a number makes a measure of it that is not asked for: "10 km", "at 3"."""
-        said = " ".join(words[max(first - 1, 0) : end + 1])
+        with_me = phrase_pattern("with me").search(normalise(" ".join(words[end : end + 3])))
+        said = " ".join(words[max(first - 1, 0) : end + (3 if with_me else 1)])
         return isinstance(self.kind, AskStep) and self.kind.measures_another(self.context, said)
+
+    def is_told_as_allergy(self, words: Sequence[str], first: int) -> bool:
+        """True for a choice behind "allergic to", unless the question asks for that."""
+        told = phrase_pattern("allergic")
+        is_told = told.search(normalise(" ".join(words[:first]))) is not None
+        return is_told and told.search(normalise(f"{self.words} to")) is None
 
     def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without other words at its ends, but with the values beside it that

@@ -949,6 +949,29 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
     assert talk.user("18 years") == ["Done."]
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "value"),
+    [
+        ("Would you like a refund?", "no refund", False),
+        ("Would you like a refund? Otherwise we send it again.", "not a refund please", False),
+        ("Would you like a refund? Otherwise we send it again.", "no sending", None),
+        ("Would you like a refund or a voucher?", "no refund", None),
+        ("Shall we slice it?", "Don't slice it", False),
+        ("Did you get a tattoo?", "no tattoos", False),
+        ("Did you get a tattoo?", "no tattoo?", None),
+        ("Shall we not slice it?", "don't slice it", None),
+    ],
+)
+def test_a_not_before_what_is_asked_is_a_no(question: str, text: str, value: bool | None) -> None:
+    talk = Talk(
+        "flow: yes\nstart: {otherwise: true}\nvars: {sure: boolean}\n"
+        f'steps: {{sure: {{ask: "{question}", save: sure}}, more: {{ask: More?}}}}'
+    )
+    talk.user("hi")
+    talk.user(text)
+    assert talk.session.frame is not None and talk.session.frame.vars.get("sure") is value
+
+
 PERSON = """
 flow: person
 start: {words: [person], otherwise: true}

@@ -5,7 +5,8 @@ from functools import lru_cache
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.phrases import LANGUAGES, phrase_pattern
 from bot.language.answers.readers import read_number
-from bot.language.answers.titles import is_known
+from bot.language.answers.titles import has_word, is_known
+from bot.language.answers.words import Kind
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise, singular
 
@@ -30,10 +31,10 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
     """True for the number of an answer that measures something else than its question asks for, or is a time or an age
     where it asks for things or for a measure: "5%" and "at 3" for "How many?", "20 euros" for a weight or for pounds.
     """
-    asked_units = _units(question)
-    counts = _says("counting", question)
-    asked = _measures(asked_units) | {each for each in ASKED if _says("asked measures", question, each)}
-    if counts and _says("with me", answer):
+    if answer.isalpha():
+        return False
+    asked_units, asked, counts = _asked_by(question)
+    if counts and phrase_pattern("with me").search(normalise(answer)):
         return True  # the contact may count, or not
     if (counts or asked) and _follows("before a time", answer, question, language):
         return True
@@ -48,7 +49,8 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
 
 def without_counted(answer: str, question: str, language: str | None) -> str:
     """A text without an unknown word of the question right behind a number: "10" for "10 lessons"."""
-    words, asked = answer.split(), {singular(word) for word in normalise(question).split()}
+    words = answer.split()
+    asked = {singular(word) for word in normalise(question).split()} if len(words) > 1 else ()
     return " ".join(
         word
         for at, word in enumerate(words)
@@ -59,20 +61,30 @@ def without_counted(answer: str, question: str, language: str | None) -> str:
     )
 
 
-def _measures(units: frozenset[str]) -> set[str]:
-    return {measure for measure, known in MEASURES.items() if known & units}
+def without_first_of(answer: str, question: str, language: str | None) -> str:
+    """A text without the preposition with which the question begins, too: "yesterday" for "Since yesterday"."""
+    first, _, rest = answer.strip().partition(" ")
+    if not rest or normalise(first) not in normalise(question).split()[:1]:
+        return answer
+    is_preposition = has_word(first, (Kind.AGAINST, Kind.ROUGHLY), language)
+    return rest if is_preposition and not has_word(first, (Kind.DENIAL, Kind.NO), language) else answer
 
 
 @lru_cache(maxsize=512)
-def _units(text: str) -> frozenset[str]:
-    """The units that a text names, in any language, by words or signs."""
-    said = normalise(text)
-    named = {unit for unit in _UNITS if phrase_pattern("measures", unit).search(said)}
-    return _signs(text).union(named)
+def _asked_by(question: str) -> tuple[frozenset[str], frozenset[str], bool]:
+    """The units that a question names, the measures that it asks for, and whether it asks for a number of things."""
+    said = normalise(question)
+    units = _signs(question).union(unit for unit in _UNITS if phrase_pattern("measures", unit).search(said))
+    asked = (each for each in ASKED if phrase_pattern("asked measures", each).search(said))
+    return units, _measures(units).union(asked), phrase_pattern("counting").search(said) is not None
+
+
+def _measures(units: frozenset[str]) -> frozenset[str]:
+    return frozenset(measure for measure, known in MEASURES.items() if known & units)
 
 
 def _counted_units(text: str, language: str | None) -> frozenset[str]:
-    """Those right behind a number: not the night in "4 this night"."""
+    """The units right behind a number, in any language, and signs: not the night in "4 this night"."""
     said = normalise(_GLUED.sub(" ", text))
     return _signs(text).union(
         unit
@@ -88,10 +100,6 @@ def _signs(text: str) -> frozenset[str]:
 
 def _is_number(word: list[str], language: str | None) -> bool:
     return bool(word) and read_number(word[0], language) is not None
-
-
-def _says(key: str, text: str, meaning: str | None = None) -> bool:
-    return phrase_pattern(key, meaning).search(normalise(text)) is not None
 
 
 def _follows(key: str, answer: str, question: str, language: str | None) -> bool:

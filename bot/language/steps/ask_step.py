@@ -15,7 +15,8 @@ from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMes
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
-from bot.language.answers.measures import measures_another, without_counted
+from bot.language.answers.denials import denies_asked
+from bot.language.answers.measures import measures_another, without_counted, without_first_of
 from bot.language.answers.names import may_be_name
 from bot.language.answers.readers import asks_for_time, counts_time, read_lack, read_yes_no
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, within
@@ -418,6 +419,8 @@ class AskStep(StepKind):
         counts = variable.kind is ValueKind.NUMBER and text and not (text.isdecimal() or self.body.blank)
         if counts and text and len(text) <= LONGEST:
             text = without_counted(text, self._asked(context), language)
+        elif variable.kind in _OF_TIMES and text and len(text) <= LONGEST:
+            text = without_first_of(text, self._question(context), language)
         value = variable.accept(Answer(text, reply.media, reply.location, reply.files), context.now, context.scope)
         if counts and reply.text:
             if counted := counts_time(reply.text, language):
@@ -490,6 +493,8 @@ class AskStep(StepKind):
             return None  # "rather not say" is no "no"
         if self.variable.type == "name" and self._is_small_talk(context, reply.text or ""):
             return None
+        if self.variable.type == "boolean" and self._denies(context, reply.text or ""):
+            return LeaveStep("then", saved=False)
         try:
             value = self._accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
@@ -509,6 +514,9 @@ class AskStep(StepKind):
         if keeping is not None and file is not None:
             return WaitForEffect(effect=keeping.fetch(file), step_state=context.step_state)
         return LeaveStep("then", saved=value)
+
+    def _denies(self, context: StepContext, text: str) -> bool:
+        return len(text) <= LONGEST and denies_asked(text, self._question(context), context.scope.get(CONTACT_LANGUAGE))
 
     def _is_small_talk(self, context: StepContext, text: str) -> bool:
         return topic_of(text) in _NO_NAMES and not may_be_name(text, context.scope.get(CONTACT_LANGUAGE))
@@ -627,6 +635,7 @@ def _declines(text: str, language: str | None) -> bool:
 
 
 _NO_NAMES = (MOMENT, BOT, BYE, HELP, THANKS, GREETING)
+_OF_TIMES = (ValueKind.DATE, ValueKind.TIME, ValueKind.DATETIME)
 _TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})
 
 

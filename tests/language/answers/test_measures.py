@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.language.answers.measures import measures_another, without_counted
+from bot.language.answers.measures import measures_another, without_counted, without_first_of
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,19 @@ def test_what_the_question_asks_for(answer: str, question: str, language: str) -
 )
 def test_a_word_of_the_question_behind_a_number_is_what_it_counts(answer: str, left: str) -> None:
     assert without_counted(answer, "How many croissants would you like?", "en") == left
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "language", "left"),
+    [
+        ("depuis hier", "Depuis quel jour ?", "fr", "hier"),
+        ("From Friday", "From which day?", "en", "Friday"),
+        ("before Friday", "From which day?", "en", "before Friday"),
+        ("not Friday", "Not on Friday?", "en", "not Friday"),
+        ("on Friday", "On which day?", "en", "on Friday"),
+    ],
+)
+def test_the_preposition_of_the_question_may_begin_the_answer(
+    answer: str, question: str, language: str, left: str
+) -> None:
+    assert without_first_of(answer, question, language) == left
