@@ -17,6 +17,7 @@ from bot.core.messages import ROWS_PER_SECTION, Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
+from bot.language.answers.phrases import phrase_pattern
 from bot.language.answers.segments import says_nothing
 from bot.language.answers.sentences import (
     ENDS_CLAUSE,
@@ -52,6 +53,7 @@ _NOT_WISHED = (Kind.ASKING, Kind.TELLING)
 _EDGES = " ,.;:!?\n"
 _FURTHER = 3  # words behind an answer: one, and another answer
 _CORRECTING = (Kind.CORRECTING, Kind.NO)
+_THINGS = (Kind.UNIT, Kind.AROUND_DATE)
 _MOST_BETWEEN = 3  # words between an answer and the one that corrects it
 _ASKS = lazy_pattern("[?？؟]")
 
@@ -111,6 +113,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                             ends = ends[0], max((ends[1], *own))
                             if not (
                                 is_meant(words, ends, language, Reach.BESIDE)
+                                and not question.is_told_as_allergy(words, ends[0])
                                 and _is_itself(words, ends[1], named_here, language)
                             ):
                                 unsure[step].update(range(*ends))  # a part of it is not meant either
@@ -122,8 +125,14 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                             if answer != named[step] or not chooses:
                                 return None
                             continue
-                        if _counts(turn.flow.steps[step]) and _may_be_time(words, *ends, language):
-                            continue
+                        if _counts(turn.flow.steps[step]):
+                            named_here = named_here or _named_in(turn, questions.values())
+                            if (
+                                _may_be_time(words, *ends, language)
+                                or _is_label(words, ends[0], named_here, language)
+                                or question.measures_another(words, *ends)
+                            ):
+                                continue
                         if question.has_another(words, ends[1], used, answer):
                             if chooses:
                                 return None
@@ -287,6 +296,18 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     if begins_span(before, language):
         return True
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
+def _is_label(words: Sequence[str], first: int, named: Collection[str], language: str | None) -> bool:
+    """True for a number right behind another thing than the questions name: "room 4", "bus 7", but not "rooms 4"."""
+    if not first or words[first - 1].endswith(ENDS_CLAUSE):
+        return False
+    before = normalise(words[first - 1])
+    if not before.isalpha() or before in named or singular(before) in {before[:-1], *named}:
+        return False
+    return not is_known(before, language) or (
+        has_word(before, _THINGS, language) and not has_word(before, (Kind.HARMLESS,), language)
+    )
 
 
 def _named_in(turn: TurnContext, questions: Iterable["_Question"]) -> frozenset[str]:
@@ -566,6 +587,18 @@ class _Question:
         while end - first > 1 and self.read(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
+
+    def measures_another(self, words: Sequence[str], first: int, end: int) -> bool:
+        """True if a word beside a number makes a measure of it that is not asked for: "10 km", "at 3"."""
+        with_me = phrase_pattern("with me").search(normalise(" ".join(words[end : end + 3])))
+        said = " ".join(words[max(first - 1, 0) : end + (3 if with_me else 1)])
+        return isinstance(self.kind, AskStep) and self.kind.measures_another(self.context, said)
+
+    def is_told_as_allergy(self, words: Sequence[str], first: int) -> bool:
+        """True for a choice behind "allergic to", unless the question asks for that."""
+        told = phrase_pattern("allergic")
+        is_told = told.search(normalise(" ".join(words[:first]))) is not None
+        return is_told and told.search(normalise(f"{self.words} to")) is None
 
     def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: StepResult) -> tuple[int, int]:
         """The place of an answer among these words, without other words at its ends, but with the values beside it that

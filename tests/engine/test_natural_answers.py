@@ -950,6 +950,58 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "value"),
+    [
+        ("Would you like a refund?", "no refund", False),
+        ("Would you like a refund? Otherwise we send it again.", "not a refund please", False),
+        ("Would you like a refund? Otherwise we send it again.", "no sending", None),
+        ("Would you like a refund or a voucher?", "no refund", None),
+        ("Shall we slice it?", "Don't slice it", False),
+        ("Did you get a tattoo?", "no tattoos", False),
+        ("Did you get a tattoo?", "no tattoo?", None),
+        ("Shall we not slice it?", "don't slice it", None),
+    ],
+)
+def test_a_not_before_what_is_asked_is_a_no(question: str, text: str, value: bool | None) -> None:
+    talk = Talk(
+        "flow: yes\nstart: {otherwise: true}\nvars: {sure: boolean}\n"
+        f'steps: {{sure: {{ask: "{question}", save: sure}}, more: {{ask: More?}}}}'
+    )
+    talk.user("hi")
+    talk.user(text)
+    assert talk.session.frame is not None and talk.session.frame.vars.get("sure") is value
+
+
+PERSON = """
+flow: person
+start: {words: [person], otherwise: true}
+vars: {name: name, age: {type: integer, min: 0, max: 120}, lessons: {type: integer, max: 40}, day: {type: date, after: today}}
+steps:
+  name: {ask: What is your name?, save: name}
+  age: {ask: How old are you?, save: age}
+  lessons: {ask: How many lessons would you like?, save: lessons}
+  day: {ask: "When, after {{ lessons }} lessons?", save: day}
+  done: {say: "{{ name }}, {{ age }}, {{ day }}.", then: end}
+"""
+
+
+def test_what_a_number_measures_has_to_be_what_the_question_asks_for() -> None:
+    talk = Talk(PERSON)
+    talk.user("person")
+    for text in ("Keine Ahnung", "ni idea", "Hola", "ty"):
+        assert talk.user(text)[0].endswith("What is your name?"), text
+    assert talk.user("Ty") == ["How old are you?"]
+    for text in ("6 months", "70 kg", "50%", "35 euros"):
+        assert talk.user(text)[0].endswith("How old are you?"), text
+    assert talk.user("I'm 34") == ["How many lessons would you like?"]
+    for text in ("5%", "2 euros?", "I'm 12", "at 3", "10 menit", "I have 2 kids with me"):
+        assert talk.user(text)[0].endswith("How many lessons would you like?"), text
+    assert talk.user("ten lessons please") == ["When, after 10 lessons?"]
+    assert talk.user("on Wednesday at 5")[0].endswith("When, after 10 lessons?")
+    assert talk.user("Wednesday") == ["Ty, 34, 2030-05-08."]
+
+
+@pytest.mark.parametrize(
     "text",
     ["the orange juice", "almond milk", "orange ice cream", "tea pot", "orange cake but smaller", "was the tea good?"],
 )

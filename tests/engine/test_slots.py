@@ -50,6 +50,37 @@ def test_the_minutes_until_the_contact_comes_are_no_other_number(when: str) -> N
     assert talk.user("Ann") == ["2 Large for 10 May 2030, Ann."]
 
 
+@pytest.mark.parametrize("text", ["allergic to large ones", "I'm allergic to large", "alergico a large"])
+def test_what_the_contact_is_allergic_to_is_no_choice(text: str) -> None:
+    talk = Talk(ORDER)
+    talk.user("order")
+    assert talk.user(text) == ["Small or large?"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("room 4", "page 4", "flat 3", "bus 7", "gate 5 please", "at 3"),
+        *("5%", "£4", "8 km away", "7 minuten", "2 euros?", "I'm 8", "I have 2 kids with me"),
+    ],
+)
+def test_a_number_of_something_else_is_no_count(text: str) -> None:
+    talk = Talk(ORDER)
+    talk.user("order large")
+    assert talk.user(text) == ["A number, please, for example 4.\n\nHow many?"]
+
+
+@pytest.mark.parametrize(
+    "text", ["cups 4", "4 of them", "large 4", "we want 4", "make it 4", "4 for friday", "4 cups!"]
+)
+def test_a_number_of_what_is_asked_for_is_the_count(text: str) -> None:
+    talk = Talk(ORDER)
+    talk.user("order large")
+    assert talk.user(text) != ["A number, please, for example 4.\n\nHow many?"]
+    assert talk.session.frame is not None
+    assert talk.session.frame.step != "cups"
+
+
 def test_in_another_language_the_same_word_may_stand_before_a_count() -> None:
     talk = Talk(ORDER.replace("'(?i)order .*'", "'(?i)siamo .*'"), BOT + "languages: [it]\n")
     talk.user("siamo in 4")

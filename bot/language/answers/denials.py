@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.phrases import all_phrases
 from bot.language.answers.sentences import denials_in, is_denied, place_of, words_in
+from bot.language.answers.titles import has_word, is_phrase
+from bot.language.answers.words import Kind
 from bot.language.source.languages import ENGLISH, without_country
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import normalise, singular
 
 _BEHIND = ("hi", "tr")  # there, "not" stands behind what it denies
 _ANSWERS = frozenset({
@@ -35,6 +38,29 @@ def is_negated(text: str, phrase: str, language: str | None) -> bool:
 def denies(text: str, language: str | None) -> bool:
     """True if a text has a "not"."""
     return bool(_denials(words_in(text), language))
+
+
+def denies_asked(text: str, question: str, language: str | None) -> bool:
+    """True for a "not" before words of what is asked: "no refund" for "Would you like a refund?"."""
+    asked = _ASKED.findall(question)
+    words = normalise(text).split()
+    if (
+        len(asked) != 1
+        or "?" in text
+        or not 1 < len(words) <= _MOST_OF_DENIAL
+        or not has_word(words[0], (Kind.DENIAL, Kind.NO), language)
+    ):
+        return False
+    said = {singular(word) for word in normalise(asked[0]).split()}
+    named = [word for word in words[1:] if singular(word) in said and len(word) >= _SHORTEST_THING]
+    is_plain = not has_word(asked[0], (Kind.OR, Kind.DENIAL), language)
+    rest = (word for word in words[1:] if singular(word) not in said)
+    return bool(named) and is_plain and all(is_phrase(word, (Kind.HARMLESS,), language) for word in rest)
+
+
+_ASKED = lazy_pattern(r"[^.!?¿\n]+\?")
+_MOST_OF_DENIAL = 4  # words
+_SHORTEST_THING = 4  # letters
 
 
 def _affirmed(clause: Sequence[str], language: str | None) -> Sequence[str]:

@@ -19,16 +19,16 @@ _AROUND = lazy_pattern(r"^[\s\"“”„«».,!:;]+|[\s\"“”„«»,!:;]+$|(?
 _SYMBOLS = lazy_pattern(r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
 
 INTRODUCTIONS = {
-    "en": "my name is|my name's|my full name is|the name is|the name's|name is|name:",
-    "id": "nama saya|nama saya adalah|namaku|nama aku|nama:|perkenalkan nama saya",
-    "es": "me llamo|mi nombre es|mi nombre completo es|nombre:",
-    "pt": "me chamo|chamo-me|eu me chamo|o meu nome é|meu nome é|nome:",
-    "fr": "je m'appelle|je m’appelle|mon nom est|moi c'est|nom :|nom:",
-    "de": "ich heiße|ich heisse|mein name ist|mein name lautet|name ist",
-    "it": "mi chiamo|io mi chiamo|il mio nome è",
-    "nl": "ik heet|mijn naam is|naam:",
+    "en": "my name is|my name's|my full name is|the name is|the name's|name is|name:|his name is|her name is|his name's|her name's|its name is|we call him|we call her|he is called|she is called",
+    "id": "nama saya|nama saya adalah|namaku|nama aku|nama:|perkenalkan nama saya|namanya|atas nama",
+    "es": "me llamo|mi nombre es|mi nombre completo es|nombre:|se llama|su nombre es|a nombre de",
+    "pt": "me chamo|chamo-me|eu me chamo|o meu nome é|meu nome é|nome:|se chama|ele se chama|ela se chama|em nome de",
+    "fr": "je m'appelle|je m’appelle|mon nom est|moi c'est|nom :|nom:|il s'appelle|elle s'appelle|au nom de",
+    "de": "ich heiße|ich heisse|mein name ist|mein name lautet|name ist|er heißt|sie heißt|er heisst|sie heisst|mein sohn heißt|meine tochter heißt|auf den namen",
+    "it": "mi chiamo|io mi chiamo|il mio nome è|si chiama|a nome di",
+    "nl": "ik heet|mijn naam is|naam:|hij heet|ze heet|zij heet|op naam van",
     "tr": "benim adım|adım|ismim|benim ismim|adım soyadım",
-    "ru": "меня зовут|мое имя|моё имя|имя:",
+    "ru": "меня зовут|мое имя|моё имя|имя:|его зовут|её зовут|ее зовут|на имя",
     "ar": "اسمي|انا اسمي|إسمي|اسمي هو",
     "hi": "मेरा नाम|मेरा नाम है",
 }
@@ -109,6 +109,10 @@ BEGINNINGS = {
 }  # fmt: skip
 """Words with which a text of several begins that is no name, if its last word has a small letter: "nice weather"."""
 
+ALSO_NAMES = {"ty": (), "dag": ("nl",), "hai": ("id",), "ola": ("pt", "es"), "selam": ("tr",)}
+"""Words of small talk that people are called, and the languages in which they more often say hello."""
+_OR = frozenset({"or", "oder", "ou", "atau", "oppure", "of", "veya", "или", "أو"})  # between two names
+
 
 @cache
 def _phrases(table: str, language: str = "") -> tuple[str, ...]:
@@ -167,10 +171,17 @@ def read_name(text: str, language: str | None) -> str | None:
         or any(word in sentences for word in words)
         or all(word in alone for word in words)
         or (" " in name and words[0] in beginnings and name.split()[-1][0].islower())
-        or normalise(name) in all_phrases("calling off")
+        or any(word in _OR for word in normalise(name).split()[1:-1])
+        or normalise(name) in all_phrases("calling off") | all_phrases("in place of a name")
     ):
         return None
     return name
+
+
+def may_be_name(text: str, language: str | None) -> bool:
+    """True for a word of small talk with a capital letter that is also a name: "Ty"."""
+    said_in = ALSO_NAMES.get(normalise(text))
+    return said_in is not None and text[:1].isupper() and without_country(language or ENGLISH) not in said_in
 
 
 def _bare(text: str) -> str:

@@ -15,6 +15,9 @@ from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMes
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
+from bot.language.answers.denials import denies_asked
+from bot.language.answers.measures import measures_another, without_counted, without_first_of
+from bot.language.answers.names import may_be_name
 from bot.language.answers.readers import asks_for_time, counts_time, read_lack, read_yes_no
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, within
 from bot.language.answers.words import Kind
@@ -412,20 +415,31 @@ class AskStep(StepKind):
         """The value that a reply stands for. Raises `InvalidAnswer`, also for "3 weeks" where the question asks for
         days; where it asks for no time, the contact is asked back.
         """
-        value = variable.accept(
-            Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope
-        )
-        if variable.kind is ValueKind.NUMBER and reply.text and not (reply.text.isdecimal() or self.body.blank):
-            language = context.scope.get(CONTACT_LANGUAGE)
+        text, language = reply.text, context.scope.get(CONTACT_LANGUAGE)
+        counts = variable.kind is ValueKind.NUMBER and text and not (text.isdecimal() or self.body.blank)
+        if counts and text and len(text) <= LONGEST:
+            text = without_counted(text, self._asked(context), language)
+        elif variable.kind in _OF_TIMES and text and len(text) <= LONGEST:
+            text = without_first_of(text, self._question(context), language)
+        value = variable.accept(Answer(text, reply.media, reply.location, reply.files), context.now, context.scope)
+        if counts and reply.text:
             if counted := counts_time(reply.text, language):
-                asked = asks_for_time(self._question(context), language)
-                if asked == frozenset():
-                    asked = asks_for_time(variable.name.replace("_", " "), language)
+                asked = asks_for_time(self._asked(context), language)
                 if asked == frozenset():
                     raise UnsureAnswer([value], open=True)
                 if asked is not None and not counted <= asked:
                     raise InvalidAnswer("it counts another time", variable.error, reply.text)
+            if self.measures_another(context, reply.text):
+                raise InvalidAnswer("it measures something else", variable.error, reply.text)
         return value
+
+    def measures_another(self, context: StepContext, text: str) -> bool:
+        """True if the number of a text measures something else than the question or its variable's name say: "5%"."""
+        return measures_another(text, self._asked(context), context.scope.get(CONTACT_LANGUAGE))
+
+    def _asked(self, context: StepContext) -> str:
+        """The question and its variable's name."""
+        return f"{self._question(context)} {'' if self.variable is None else self.variable.name.replace('_', ' ')}"
 
     def _question(self, context: StepContext) -> str:
         """The question; as it is written, where the values are not there yet."""
@@ -477,8 +491,10 @@ class AskStep(StepKind):
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
         if self.variable.type in ("boolean", "name") and declines(reply.text or ""):
             return None  # "rather not say" is no "no"
-        if self.variable.type == "name" and topic_of(reply.text or "") in _NO_NAMES:
+        if self.variable.type == "name" and self._is_small_talk(context, reply.text or ""):
             return None
+        if self.variable.type == "boolean" and self._denies(context, reply.text or ""):
+            return LeaveStep("then", saved=False)
         try:
             value = self._accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
@@ -498,6 +514,12 @@ class AskStep(StepKind):
         if keeping is not None and file is not None:
             return WaitForEffect(effect=keeping.fetch(file), step_state=context.step_state)
         return LeaveStep("then", saved=value)
+
+    def _denies(self, context: StepContext, text: str) -> bool:
+        return len(text) <= LONGEST and denies_asked(text, self._question(context), context.scope.get(CONTACT_LANGUAGE))
+
+    def _is_small_talk(self, context: StepContext, text: str) -> bool:
+        return topic_of(text) in _NO_NAMES and not may_be_name(text, context.scope.get(CONTACT_LANGUAGE))
 
     def _several_files(self, context: StepContext, variable: FilesVariable, new: Sequence[Media]) -> StepResult:
         """Wait for more where there are too few; else leave, after each is kept where the variable says so."""
@@ -613,6 +635,7 @@ def _declines(text: str, language: str | None) -> bool:
 
 
 _NO_NAMES = (MOMENT, BOT, BYE, HELP, THANKS, GREETING)
+_OF_TIMES = (ValueKind.DATE, ValueKind.TIME, ValueKind.DATETIME)
 _TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})
 
 

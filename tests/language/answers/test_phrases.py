@@ -4,6 +4,7 @@ import pytest
 
 from bot.language.answers.credentials import CREDENTIALS
 from bot.language.answers.emoji import THINGS
+from bot.language.answers.measures import ASKED, MEASURES
 from bot.language.answers.phrases import LANGUAGES, all_phrases, phrases
 from bot.language.answers.promises import PROMISES
 from bot.language.answers.topics import QUESTION, TOPICS, topics_in
@@ -14,7 +15,7 @@ from bot.language.steps.small_talk_texts import TOPICS as SMALL_TALK
 
 KEYS = ("people", "contact", "questions", "requests", "opting out", "calling off", "beside calling off",
         "reasons to call off", "declining", "praising", "wanting", "turning", "farewells", "degrees", "presence", "other days", "beside days",
-        "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions")  # fmt: skip
+        "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions", "counting", "before a time", "before an age", "in place of a name", "with me", "allergic")  # fmt: skip
 NOT_IN_ALL = {"thanking", "telling", "not called", "later", "no credentials", "no promises"}
 
 
@@ -25,12 +26,23 @@ def test_each_language_with_built_in_texts_has_a_file() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_has_the_same_keys(language: str) -> None:
     found = read_words(f"phrases/{language}.yml")
-    assert {*found} - NOT_IN_ALL == {"topics", "small talk", "credentials", "promises", "emoji", *KEYS}
+    assert {*found} - NOT_IN_ALL == {
+        "topics",
+        "small talk",
+        "credentials",
+        "promises",
+        "emoji",
+        "measures",
+        "asked measures",
+        *KEYS,
+    }
     assert [*found["topics"]] == [topic for topic in TOPICS if topic != QUESTION]
     assert {*found["small talk"]} == {*SMALL_TALK}
     assert [*found["credentials"]] == [*CREDENTIALS]
     assert [*found["promises"]] == [*PROMISES]
     assert [*found["emoji"]] == [*THINGS]
+    assert {*found["measures"]} == frozenset().union(*MEASURES.values())
+    assert [*found["asked measures"]] == [*ASKED]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,0 +1,113 @@
+"""The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
+
+from functools import lru_cache
+
+from bot.core.lazy_patterns import lazy_pattern
+from bot.language.answers.phrases import LANGUAGES, phrase_pattern
+from bot.language.answers.readers import read_number
+from bot.language.answers.titles import has_word, is_known
+from bot.language.answers.words import Kind
+from bot.language.source.languages import ENGLISH, without_country
+from bot.language.source.word_matching import normalise, singular
+
+MEASURES = {
+    "money": frozenset({"euro", "dollar", "pound", "other money"}),
+    "weight": frozenset({"kilo", "pound", "other weight"}),
+    "length": frozenset({"metre", "centimetre", "other length"}),
+    "share": frozenset({"percent"}),
+    "heat": frozenset({"degree"}),
+    "volume": frozenset({"litre"}),
+    "time": frozenset({"hour", "night", "minute"}),
+}
+"""The units of each measure, keys of `measures` in the files of phrases."""
+ASKED = ("money", "weight", "length", "share", "heat", "age")
+"""Measures that a question may ask for without a unit, keys of `asked measures`."""
+_UNITS = frozenset[str]().union(*MEASURES.values())
+_SIGNS = {"%": {"percent"}, "€": {"euro"}, "£": {"pound"}, "$": {"dollar", "other money"}}  # R$, A$ and pesos, too
+_GLUED = lazy_pattern(r"(?<=\d)(?=[^\W\d_])")
+
+
+def measures_another(answer: str, question: str, language: str | None) -> bool:
+    """True for the number of an answer that measures something else than its question asks for, or is a time or an age
+    where it asks for things or for a measure: "5%" and "at 3" for "How many?", "20 euros" for a weight or for pounds.
+    """
+    if answer.isalpha():
+        return False
+    asked_units, asked, counts = _asked_by(question)
+    if counts and phrase_pattern("with me").search(normalise(answer)):
+        return True  # the contact may count, or not
+    if (counts or asked) and _follows("before a time", answer, question, language):
+        return True
+    if (counts or asked) and asked <= {"money", "share"} and _follows("before an age", answer, question, language):
+        return True
+    units = _counted_units(answer, language)
+    if not units or units & asked_units:
+        return False
+    same = _measures(units) & asked
+    return any(MEASURES[each] & asked_units for each in same) if same else counts or bool(asked)
+
+
+def without_counted(answer: str, question: str, language: str | None) -> str:
+    """A text without an unknown word of the question right behind a number: "10" for "10 lessons"."""
+    words = answer.split()
+    asked = {singular(word) for word in normalise(question).split()} if len(words) > 1 else ()
+    return " ".join(
+        word
+        for at, word in enumerate(words)
+        if not at
+        or singular(said := normalise(word)) not in asked
+        or is_known(said, language)
+        or not _is_number([words[at - 1]], language)
+    )
+
+
+def without_first_of(answer: str, question: str, language: str | None) -> str:
+    """A text without the preposition with which the question begins, too: "yesterday" for "Since yesterday"."""
+    first, _, rest = answer.strip().partition(" ")
+    if not rest or normalise(first) not in normalise(question).split()[:1]:
+        return answer
+    is_preposition = has_word(first, (Kind.AGAINST, Kind.ROUGHLY), language)
+    return rest if is_preposition and not has_word(first, (Kind.DENIAL, Kind.NO), language) else answer
+
+
+@lru_cache(maxsize=512)
+def _asked_by(question: str) -> tuple[frozenset[str], frozenset[str], bool]:
+    """The units that a question names, the measures that it asks for, and whether it asks for a number of things."""
+    said = normalise(question)
+    units = _signs(question).union(unit for unit in _UNITS if phrase_pattern("measures", unit).search(said))
+    asked = (each for each in ASKED if phrase_pattern("asked measures", each).search(said))
+    return units, _measures(units).union(asked), phrase_pattern("counting").search(said) is not None
+
+
+def _measures(units: frozenset[str]) -> frozenset[str]:
+    return frozenset(measure for measure, known in MEASURES.items() if known & units)
+
+
+def _counted_units(text: str, language: str | None) -> frozenset[str]:
+    """The units right behind a number, in any language, and signs: not the night in "4 this night"."""
+    said = normalise(_GLUED.sub(" ", text))
+    return _signs(text).union(
+        unit
+        for unit in _UNITS
+        for found in phrase_pattern("measures", unit).finditer(said)
+        if _is_number(said[: found.start()].split()[-1:], language)
+    )
+
+
+def _signs(text: str) -> frozenset[str]:
+    return frozenset[str]().union(*(units for sign, units in _SIGNS.items() if sign in text))
+
+
+def _is_number(word: list[str], language: str | None) -> bool:
+    return bool(word) and read_number(word[0], language) is not None
+
+
+def _follows(key: str, answer: str, question: str, language: str | None) -> bool:
+    """True if a number follows a phrase right away that the question does not have: not "at what age?"."""
+    said, asked = normalise(answer), normalise(question)
+    for spoken in {without_country(language or ENGLISH), ENGLISH}.intersection(LANGUAGES):
+        pattern = phrase_pattern(key, None, spoken)
+        behind = (said[found.end() :].split()[:1] for found in pattern.finditer(said))
+        if any(_is_number(word, language) for word in behind) and not pattern.search(asked):
+            return True
+    return False
