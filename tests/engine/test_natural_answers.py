@@ -960,6 +960,8 @@ def test_a_number_with_a_unit_of_time_counts_only_that_time() -> None:
         ("Did you get a tattoo?", "no tattoos", False),
         ("Did you get a tattoo?", "no tattoo?", None),
         ("Shall we not slice it?", "don't slice it", None),
+        ("Shall we fix the problem?", "no problem", None),
+        ("Do you wait, or is that a problem?", "no problem", True),
     ],
 )
 def test_a_not_before_what_is_asked_is_a_no(question: str, text: str, value: bool | None) -> None:

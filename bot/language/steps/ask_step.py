@@ -494,7 +494,9 @@ class AskStep(StepKind):
         if self.variable.type == "name" and self._is_small_talk(context, reply.text or ""):
             return None
         if self.variable.type == "boolean" and self._denies(context, reply.text or ""):
-            return LeaveStep("then", saved=False)
+            said = read_yes_no(reply.text or "", context.scope.get(CONTACT_LANGUAGE))
+            is_yes_too = said is not None and said.value  # "no problem" for "Shall we fix the problem?"
+            return None if is_yes_too else LeaveStep("then", saved=False)
         try:
             value = self._accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
