@@ -197,7 +197,7 @@ class Live:
         return bool(self.unreadable) or any(outcome.becomes not in stays for outcome in self.outcomes)
 
 
-def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None = None) -> int:
+def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None) -> int:
     """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code:
     1 if a conversation would be dropped.
 

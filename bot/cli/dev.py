@@ -57,7 +57,7 @@ def _serve(program: "Program", files: BotFiles, port: int | None, ai: bool, edit
     models = read_model_service(os.environ, files.folder.settings()) if ai else None
     clock = MovableClock(datetime.now(UTC), running=True)
     with ExitStack() as parts:
-        playground = parts.enter_context(Playground(program, clock, models, os.environ))
+        playground = parts.enter_context(Playground(program, clock, os.environ, models))
         server = parts.enter_context(
             PlaygroundServer(playground, program, files.folder, PORTS if port is None else [port], edits=edits)
         )

@@ -537,7 +537,7 @@ def _several_answers(executor: Executor, reply: Reply) -> bool:
     """
     turn, text = executor.turn, reply.text or ""
     asked = not reply.is_tap and turn.frame.step in turn.flow.slots and " " in text.strip()
-    return asked and not calls_off(text, turn.contact_language) and look_ahead(executor, text, with_others=True)
+    return asked and not calls_off(text) and look_ahead(executor, text, with_others=True)
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:

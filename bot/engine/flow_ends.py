@@ -30,7 +30,7 @@ from bot.language.steps.step_kind import FlowEnded, Redirect, Reply, SetAside, S
 from bot.language.steps.transition import END
 
 
-def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) -> StepResult | None:
+def end_flow(turn: TurnContext, *, expired: bool, failed: bool = False) -> StepResult | None:
     """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
     unless this one has expired; with `wait` it continues in any case.
     """

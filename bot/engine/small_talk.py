@@ -127,7 +127,7 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
         return None
     topic = topic_of(reply.text, turn.contact_language)
     in_flow = turn.session.frame is not None and not hears_crises(turn)
-    if topic is None and in_flow and calls_off(reply.text, turn.contact_language):
+    if topic is None and in_flow and calls_off(reply.text):
         topic = BYE  # there is no word for it
     return topic if topic in heard else None
 

@@ -34,11 +34,11 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
     if not written or not known or (turn.session.frame is None and find_start(turn, reply) is not None):
         return False
     text, language = reply.text or "", turn.contact_language
-    stays = hears_crises(turn) and not calls_off(text, language)
+    stays = hears_crises(turn) and not calls_off(text)
 
     def said(levels: Sequence[Words]) -> Iterator[Word]:
         words = _said_politely(levels, text, language)
-        return (word for word in words if not (stays and calls_off(word.text, language)))
+        return (word for word in words if not (stays and calls_off(word.text)))
 
     return _hear_word(executor, reply, said)
 
@@ -52,7 +52,7 @@ def to_calling_off(executor: Executor, reply: Reply) -> bool:
     in_flow = turn.session.frame is not None
     if reply.is_tap or not (in_flow or turn.library.bot.words) or hears_crises(turn):
         return False
-    if not (calls_off(text, turn.contact_language) if in_flow else wants_silence(text)):
+    if not (calls_off(text) if in_flow else wants_silence(text)):
         return False
     start = None if in_flow and turn.flow.interrupted is None else find_start(turn, reply)
     if start is not None and not (in_flow and (start.by or start.flow == turn.flow.name)):
@@ -60,11 +60,10 @@ def to_calling_off(executor: Executor, reply: Reply) -> bool:
     other = turn.step.transitions.get("other") if in_flow else None
     if other is not None and other.target is not None:
         return False
-    language = turn.contact_language
     return (
-        _hear_word(executor, reply, lambda levels: _words_to_call_off(levels, language, text))
+        _hear_word(executor, reply, lambda levels: _words_to_call_off(levels, text))
         or (in_flow and _choose_calling_off(executor, reply))
-        or _hear_word(executor, reply, lambda levels: _words_to_call_off(levels, language))
+        or _hear_word(executor, reply, lambda levels: _words_to_call_off(levels))
     )
 
 
@@ -74,7 +73,7 @@ def _choose_calling_off(executor: Executor, reply: Reply) -> bool:
     if turn.put_since is not None or turn.frame.question.undelivered:
         return False
     named = (answer.text for answer in turn.step.facts.answers if contains(said, normalise(answer.text)))
-    known = (text for text in named if calls_off(text, turn.contact_language))
+    known = (text for text in named if calls_off(text))
     results = (ask(turn, turn.step.kind.answer, replace(reply, text=text)) for text in known)
     result = next((each for each in results if each is not None), None)
     executor.run(result, "answer")
@@ -194,7 +193,7 @@ def _has_number(text: str, language: str | None) -> bool:
     return has_word(text, (Kind.NUMBER,), language)
 
 
-def _words_to_call_off(levels: Sequence[Words], language: str | None, text: str | None = None) -> Iterator[Word]:
+def _words_to_call_off(levels: Sequence[Words], text: str | None = None) -> Iterator[Word]:
     """The words by which people call off, those of the step first: that stand in a text and lead away, or end it all.
 
     A word that is not in the text, like "cancel", may cancel something else: so it must lead to the end.
@@ -203,7 +202,7 @@ def _words_to_call_off(levels: Sequence[Words], language: str | None, text: str 
         target = None if word.transition.then is None else word.transition.then.text
         is_said = text is not None and contains(normalise(text), normalise(word.text))
         leads_away = target not in (None, AGAIN, STAY) if is_said else target == END and text is None
-        if leads_away and calls_off(word.text, language):
+        if leads_away and calls_off(word.text):
             yield word
 
 

@@ -125,8 +125,8 @@ class InFlightWindow(Generic[R]):
         pending: Callable[[int, int], list[R]],
         consumer: Consumer[R],
         room: Callable[[], int],
-        accepts: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
-        accepts_again: Callable[[], bool] = lambda: False,
+        accepts: Callable[[Sequence[R]], Sequence[R]],
+        accepts_again: Callable[[], bool],
     ) -> None:
         self._pending = pending
         self._consumer = consumer

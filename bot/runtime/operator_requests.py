@@ -383,9 +383,7 @@ def end_dead_letters(ask: Callable[[EndDeadLetters], DeadLettersEnded], request:
     )
 
 
-def retry_dead_letters(
-    batch: Batch, ids: Sequence[int], event_id: str, by: str, *, sure: bool = False
-) -> DeadLettersEnded:
+def retry_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str, *, sure: bool) -> DeadLettersEnded:
     """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events
     again.
 

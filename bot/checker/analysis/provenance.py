@@ -130,11 +130,11 @@ class Provenance:
                     entered_by[transfer.edge.target] = transfer
                     waiting.append(transfer.edge.target)
                 elif self._assigned.ends_with(transfer, name):
-                    return self._back_to(first, transfer, name, entered_by)
+                    return self._back_to(transfer, name, entered_by)
         return ()
 
     def _back_to(
-        self, first: StepId, transfer: EdgeTransfer, name: VariableSet, entered_by: dict[StepId, EdgeTransfer | None]
+        self, transfer: EdgeTransfer, name: VariableSet, entered_by: dict[StepId, EdgeTransfer | None]
     ) -> tuple[Edge, ...]:
         """The edges up to an edge along which the variable is null, as far as they can be followed."""
         backwards: list[Edge] = []

@@ -243,7 +243,7 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
         yield "for the first time" if start.contact == FIRST else "not for the first time"
 
 
-def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[StepId, tuple[str, ...]]:
+def entry_points(graph: Graph, name: str, *, everything: bool) -> dict[StepId, tuple[str, ...]]:
     """The steps of a flow that conversations enter, each with the sources: other flows, or any step.
 
     With ``everything``, inherited outcomes are left out here, because they are drawn as lines.

@@ -38,7 +38,7 @@ def read_export(paths: Sequence[Path]) -> list[ExportFile]:
     return files
 
 
-def import_export(files: Sequence[ExportFile], system: str | None = None) -> ImportedBot:
+def import_export(files: Sequence[ExportFile], system: str | None) -> ImportedBot:
     """Import an export of this system, or of the first system that recognises it. Raises `UnreadableExport`."""
     asked = SYSTEMS if system is None else dict.fromkeys([system, *SYSTEMS])
     found = next((name for name in asked if _package(name).recognises(files)), None)

@@ -23,7 +23,7 @@ _COURTESIES = ("thanks", "bye", "smile")
 
 
 @lru_cache(maxsize=128)  # several ask this of one message
-def calls_off(text: str, language: str | None) -> bool:
+def calls_off(text: str) -> bool:
     """True for a message that wants to leave what is going on: its last clause says so, or a clause before reasons.
 
     "something came up, forget it" and "forget it, too dear", but not "forget it, I take a tea", "don't forget it" nor

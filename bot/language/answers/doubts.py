@@ -7,7 +7,7 @@ from bot.language.answers.segments import TokenizedText, in_each_language
 from bot.language.answers.words import Kind
 
 
-def values_left_open(text: str, language: str | None = None) -> list[list[str]]:
+def values_left_open(text: str, language: str | None) -> list[list[str]]:
     """The texts of the values that a text leaves open, in each way in which it may be read; none if it does not.
 
     Words may be of both values or of one: ``5 or 6 pm  -> [["5 pm", "6 pm"], ["5", "6 pm"]]``.

@@ -192,7 +192,7 @@ def _is_article(text: TokenizedText, start: int, number: Mark) -> bool:
 # yes and no
 
 
-def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
+def read_yes_no(text: str, language: str | None) -> Reading[bool] | None:
     """True if a text means yes, False if it means no; None if neither, or both."""
 
     def read(text: TokenizedText) -> Reading[bool] | None:
@@ -211,7 +211,7 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     return in_each_language(text, language, read)
 
 
-def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
+def read_side(text: str, language: str | None) -> Reading[bool] | None:
     """The same, also with a reason behind a plain yes or no: "no, I am in London", "better not, my mum is here".
 
     No word of the reason may be a value, an alternative or a question.
@@ -249,7 +249,7 @@ def _says_no_value(text: TokenizedText, at: int) -> bool:
     return not text.tokens.tokens[at][0].isdigit() and not any(kind in _ELSEWHERE for kind, _ in marks)
 
 
-def read_lack(text: str, language: str | None = None) -> bool:
+def read_lack(text: str, language: str | None) -> bool:
     """True if a text says that something is missing, and names no value: "I don't have a photo", not "no evenings"."""
     if is_question(text) or "@" in text or phrase_pattern("other days").search(normalise(text)):
         return False
@@ -294,7 +294,7 @@ def _says_no_values(text: TokenizedText, start: int) -> bool:
     return True
 
 
-def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
+def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None) -> int | None:
     """The only choice, by its title and words, that says yes where a text does, or no.
 
     For a yes, its title or a word begins so ("Yes, please"), or another title says the opposite: "sure" is With

@@ -206,7 +206,7 @@ def _is_emoji(token: str) -> bool:
     return token[0] > "\u2000" and unicodedata.category(token[0]) == "So"
 
 
-def says_nothing(text: str, language: str | None = None) -> bool:
+def says_nothing(text: str, language: str | None) -> bool:
     """True if a text has only words that change nothing of an answer beside them."""
 
     def read(text: TokenizedText) -> bool | None:

@@ -104,7 +104,7 @@ _DAILY = lazy_pattern(
 )  # fmt: skip
 
 
-def stated_in(text: str, language: str, today: date, most: int | None = None) -> tuple[Stated, ...]:
+def stated_in(text: str, language: str, today: date, most: int) -> tuple[Stated, ...]:
     """The values in a text, in the language in which it seems to be written; ``language`` is the usual one.
 
     ``most`` of them are read, because each takes a millisecond or so.
@@ -287,7 +287,7 @@ class _Reader:
         words = tokens.tokens[start:end]
         if any(word[0].isdigit() for word in words):
             listed = words[0].isdigit() and end > start + 1 and "," in tokens.gap(start + 1)  # 9 to 18, on Saturdays
-            return not listed and not self._is_of_hours(start, end) and self._is_dated(start, end)
+            return not listed and not self._is_of_hours(start, end) and self._is_dated(end)
         kinds = {kind for at in range(start, end) for _, kind, _ in self._text.marks[at]}
         if end == start + 1 and Kind.WEEKDAY in kinds and Kind.DAY not in kinds:
             return len(words[0]) >= _SHORTEST_WEEKDAY or not words[0].isascii() or self._is_listed(start)
@@ -307,7 +307,7 @@ class _Reader:
         weekday = any(kind is Kind.WEEKDAY for _, kind, _ in self._text.marks[start])
         return weekday and end == start + 2 and end < self._text.length and tokens.gap(end)[:1] in tuple("-–:")
 
-    def _is_dated(self, start: int, end: int) -> bool:
+    def _is_dated(self, end: int) -> bool:
         """True if figures are a day and not a price or a share: 12.5. is, 12.5 % is not."""
         return not (end < self._text.length and self._measure_at(end) is not None)
 

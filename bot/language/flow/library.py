@@ -227,7 +227,7 @@ class TriggerIndex:
             return None
         return TriggerMatch(flow, by=by)
 
-    def by_texts(self, texts: Iterable[str], language: str | None = None) -> TriggerMatch | None:
+    def by_texts(self, texts: Iterable[str], language: str | None) -> TriggerMatch | None:
         """The flow that these texts start: the first text that starts any flow decides.
 
         A phrase within a text starts nothing if the text denies it, in the ``language`` or in English.

@@ -134,7 +134,7 @@ def refuse_left_over(
     known: Collection[str],
     what: str,
     problems: Problems,
-    elsewhere: Callable[[str], str] = lambda key: "",
+    elsewhere: Callable[[str], str],
 ) -> None:
     """Report the keys of a map that are left over.
 

@@ -415,7 +415,7 @@ def _check_moderator(fields: Fields, key: KeySpec[Any], name: str | None, handle
         key.report(fields, "E507", what, "declare it as def f(text: str) -> bool")
 
 
-def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:
+def check_model_errors(fields: Fields, more: tuple[str, ...]) -> None:
     """The step's own `errors` are those that a question to a model can end with."""
     known = (*MODEL_ERRORS, *more)
     check_error_names(fields, known, "a model has no error", f"write one of {', '.join(known)} or else")

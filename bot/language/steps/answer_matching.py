@@ -171,7 +171,7 @@ def _parts(lines: list[str]) -> Iterator[str]:
 ROWS = limits.ROWS_PER_SECTION  # of one page, the ones that lead to other pages among them
 
 
-def pages_of(shown: Sequence[ShownChoice], more_rows: int = 0) -> list[tuple[ShownChoice, ...]]:
+def pages_of(shown: Sequence[ShownChoice], more_rows: int) -> list[tuple[ShownChoice, ...]]:
     """The choices of each page: all on one, where the gateway takes as many rows in as many sections.
 
     Pinned ones are on every page. ``more_rows`` is how many rows each page has beside its choices.

@@ -50,7 +50,7 @@ class UnsureAnswer(InvalidAnswer):
     ``open``: its words leave the value open, also if there is only one ("almost 3").
     """
 
-    def __init__(self, values: Sequence[Any], *, open: bool = False) -> None:
+    def __init__(self, values: Sequence[Any], *, open: bool) -> None:
         super().__init__("it may mean several values")
         self.values = values
         self.open = open

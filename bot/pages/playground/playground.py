@@ -51,8 +51,8 @@ class Playground:
         self,
         program: Program,
         clock: MovableClock,
+        secrets: Mapping[str, str],
         models: ModelService | None = None,
-        secrets: Mapping[str, str] | None = None,
     ) -> None:
         self.questions = Questions(clock, self._is_awaited, self._note_change) if models is None else None
         self.simulation = Simulation(program, clock, None, models, secrets=secrets, by_hand=self.questions)
@@ -131,7 +131,7 @@ class Playground:
         emulator = self.simulation.emulator
         self._send(contact, lambda at: emulator.tap(contact, id, at=at), text=title, kind="choice", data=how)
 
-    def send_file(self, contact: str, name: str, content: bytes, caption: str = "") -> None:
+    def send_file(self, contact: str, name: str, content: bytes, caption: str) -> None:
         """A contact sends a file."""
         self.chats.require(contact)
         found = type_of(content[:END], content[-END:])
@@ -152,7 +152,7 @@ class Playground:
             file=f"{kept} {PurePath(name).name}",
         )
 
-    def send_place(self, contact: str, latitude: float, longitude: float, name: str = "") -> None:
+    def send_place(self, contact: str, latitude: float, longitude: float, name: str) -> None:
         """A contact sends a place. Degrees, as on maps."""
         if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
             raise Refused("a latitude lies between -90 and 90, a longitude between -180 and 180")

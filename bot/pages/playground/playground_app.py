@@ -61,7 +61,7 @@ def playground_app(
     maps: Callable[[], FlowMap],
     stopping: threading.Event,
     port: int,
-    editor: TextEditor | None = None,
+    editor: TextEditor | None,
 ) -> Flask:
     """The pages of a playground, on a port of this machine.
 

@@ -248,7 +248,7 @@ def newest_way(session: Session, turns: Sequence[ShownTurn]) -> list[tuple[str, 
     return [*way, *((f"{frame.flow}/{frame.step}", "") for frame in session.frames[-1:])]
 
 
-def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
+def turns_of(reader: StoreReader, contact: str, limit: int) -> list[ShownTurn]:
     """A contact's newest turns, the newest first."""
     return [_turn(turn) for turn in reversed(reader.trace.turns(contact, limit))]
 

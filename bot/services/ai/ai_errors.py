@@ -75,7 +75,7 @@ class ModelNotInPackage(CompletionError):
 class QuotaExceeded(CompletionError):
     """The quota is used up: ``kind`` is one of `QUOTA_KINDS`, or ``""`` if the service does not say."""
 
-    def __init__(self, message: str, *, reset_in: timedelta | None = None, kind: str = "") -> None:
+    def __init__(self, message: str, *, reset_in: timedelta | None, kind: str) -> None:
         self.kind = kind
         super().__init__(f"{message} ({kind})" if kind else message, reset_in=reset_in)
 

@@ -276,7 +276,7 @@ def event_name(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     return ALIASES.get(name, name)
 
 
-def contact_of(event: str, data: Mapping[str, Any], ids: bool = False) -> str | None:
+def contact_of(event: str, data: Mapping[str, Any], ids: bool) -> str | None:
     """The contact that an event is about. A status is about the receiver of the message: its ``from`` is the channel.
 
     ``ids``: a sender who is no phone number is a contact, too, by the id as it came (`BOT_ANSWER_IDS`).

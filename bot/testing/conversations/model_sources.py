@@ -216,7 +216,7 @@ class RecordedModel:
             )
 
 
-def question_of(body: Mapping[str, Any], evaluates: bool = False) -> ModelQuestion:
+def question_of(body: Mapping[str, Any], evaluates: bool) -> ModelQuestion:
     """A request in short. The name of the model and the ids of calls do not count. ``evaluates``: it is not the
     bot's, and its last message may be a conversation with a question behind it.
     """

@@ -105,7 +105,7 @@ class Player:
     `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
     """
 
-    def __init__(self, simulation: Simulation, stubs: Stubs, models: EvaluationModels | None = None) -> None:
+    def __init__(self, simulation: Simulation, stubs: Stubs, models: EvaluationModels | None) -> None:
         self.conversation: list[SpokenLine] = []
         self._simulation = simulation
         self._stubs = stubs

@@ -290,7 +290,7 @@ def _steps(where: str, listed: Sequence[Any], found: dict[str, RasaStep]) -> str
         found[name] = RasaStep(name, "", "", ())  # keeps its place before the steps of its branches
     for index, (name, data) in enumerate(zip(ids, listed, strict=True)):
         following = ids[index + 1] if index + 1 < len(ids) else END
-        found[name] = _step(where, name, data, _next(where, data.get("next"), following, found))
+        found[name] = _step(name, data, _next(where, data.get("next"), following, found))
     return ids[0] if ids else END
 
 
@@ -322,7 +322,7 @@ def _next(where: str, written: Any, following: str, found: dict[str, RasaStep]) 
     return tuple(branches)
 
 
-def _step(where: str, name: str, data: Mapping[str, Any], leads: Branches) -> RasaStep:
+def _step(name: str, data: Mapping[str, Any], leads: Branches) -> RasaStep:
     kind = next((kind for kind in _KINDS if kind in data), "noop")
     known = {"id", "next", "utter", "ask_before_filling", "rejections", "reset_after_flow_ends", "description", kind}
     return RasaStep(
