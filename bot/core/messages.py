@@ -35,7 +35,8 @@ MEDIA_SUFFIXES = {
     "document": ("pdf", "docx", "xlsx", "txt"),
 }
 MEDIA_BYTES = {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
-CAPTIONED = ("image", "video", "document")
+CAPTIONED = LINKED = ("image", "video", "document")
+"""The kinds of files that have a caption, and of headers that a file's address fills."""
 _LINK = lazy_pattern(r"https?://[^\s/?#:@]\S*")
 _OTHER_SUFFIXES = frozenset({
     *("gif", "webp", "svg", "heic", "bmp", "tiff", "wav", "m4a", "aac", "mov", "avi", "mkv", "webm", "3gp"),

@@ -55,7 +55,7 @@ _AFTER = """
     WHERE seq > ? AND erased_at IS NULL ORDER BY seq LIMIT ?
 """
 _HAS = "SELECT 1 FROM log WHERE event_id = ?"
-_COUNT_AFTER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
+COUNT_AFTER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 _HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
 _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
 _NEWEST = "SELECT * FROM (SELECT received_at FROM {0}log ORDER BY seq DESC LIMIT 1) AS newest"
@@ -408,7 +408,7 @@ class InboxReader:
 
     def count_after(self, seq: int) -> int:
         """How many events there are after a place in the log."""
-        return int(self.database.one(_COUNT_AFTER, seq)[0])
+        return int(self.database.one(COUNT_AFTER, seq)[0])
 
     def of_contact(self, contact: str, upto: int) -> list[int]:
         """The places of a contact's events, up to a place. It reads the whole log."""

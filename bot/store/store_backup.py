@@ -24,6 +24,7 @@ from bot.store.files import (
     restoring_folder,
     server_lock,
 )
+from bot.store.inbox import COUNT_AFTER
 from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
 from bot.store.kept_files import PART
 from bot.store.sqlite_database import create, open_to_copy, trouble_in_words
@@ -106,7 +107,6 @@ def flush_all(folder: Path) -> list[Path]:
 
 
 _BESIDE = ("-wal", "-shm")  # files that SQLite may have beside a database
-_NEWER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 
 
 class CannotRestore(BotError):
@@ -231,7 +231,7 @@ def _newer(log: Path, last: int) -> int:
     """How many events the replaced log has that the restored one does not have, as far as it can be read."""
     try:
         with closing(open_to_copy(log)) as connection:
-            return int(connection.execute(_NEWER, (last,)).fetchone()[0])
+            return int(connection.execute(COUNT_AFTER, (last,)).fetchone()[0])
     except (BotError, sqlite3.DatabaseError):
         return 0
 

@@ -12,8 +12,8 @@ from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEf
 from bot.checker.graph import Edge
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import ANSWER, Flow, Step
-from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, Used, only_if
+from bot.language.flow.definition import Flow, Step
+from bot.language.steps.step_facts import IT, Given, Null, Outcome, SavedResult, Used, only_if
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Assignment, Transition, templates_in
 
@@ -284,11 +284,11 @@ def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
     variable = flow.saved_by(step)
     if variable is not None and step.facts.waits:
         for check in variable.checks:
-            yield Used(check.condition, ANSWER, sure=False)
+            yield Used(check.condition, IT, sure=False)
             if check.error is not None:
-                yield Used(check.error, ANSWER, given=(Given(check.condition, holds=False),), sure=False)
+                yield Used(check.error, IT, given=(Given(check.condition, holds=False),), sure=False)
         if variable.error is not None:
-            yield Used(variable.error, ANSWER, sure=False)
+            yield Used(variable.error, IT, sure=False)
 
 
 def notice_uses(step: Step) -> Iterator[Used]:

@@ -32,10 +32,10 @@ from bot.language.expressions.formats import shown
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import uses_of_all
 from bot.language.flow.library import Library
+from bot.language.keys.text_shapes import JINJA
 
 HIDDEN = "‹…›"
 _WORD = lazy_pattern(r"[^\W_]+")
-_INSERTED = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _SIDE_BY_SIDE = lazy_pattern(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
 _SHORTEST = 3  # characters; a shorter value is hidden only as a word
 
@@ -77,7 +77,7 @@ def _written(library: Library) -> Iterator[str]:
     """Every text of the flows in one language, without its variables."""
     for each in uses_of_all(library.bot, library.flows):
         for wording in each.text.wordings if isinstance(each.text, Template) else ():
-            yield _INSERTED.sub(" ", wording.source)
+            yield JINJA.sub(" ", wording.source)
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 or a definition is never read, or a variable never gets one.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Flow, Step, uses_of_all, uses_of_flow
+from bot.language.keys.text_shapes import JINJA
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Null, Saved, Used
 from bot.language.steps.step_options import uses_on_leaving
@@ -26,7 +26,6 @@ from bot.language.steps.transition import Assignment
 from bot.language.types.structured_types import ObjectVariable, holding
 from bot.language.types.type_registry import Variable
 
-_PARTS = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _WORD = lazy_pattern(r"[^\W\d_]{2}")
 _WITHOUT_WORDS = frozenset({"integer", "number", "date", "time"})
 """The types whose values never contain two letters in a row."""
@@ -101,7 +100,7 @@ class _Misfits:
         kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {ValueKind.NULL}
         if kinds and not any(variable.may_be_made_of(kind) for kind in kinds):
             yield _misfit(value.mark, min(kinds, key=lambda kind: kind.value), variable)
-        elif not value.single and variable.type in _WITHOUT_WORDS and _WORD.search(_PARTS.sub("", value.source)):
+        elif not value.single and variable.type in _WITHOUT_WORDS and _WORD.search(JINJA.sub("", value.source)):
             yield _misfit(value.mark, ValueKind.TEXT, variable)
 
     def _arguments(self, step: Step, flow: Flow) -> Iterator[Found]:

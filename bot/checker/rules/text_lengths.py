@@ -2,7 +2,6 @@
 with several lines in a template's parameter.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,12 +18,12 @@ from bot.language.expressions.abstract_values import LOST, AbstractValues, Value
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Template, is_plain, values_shown
 from bot.language.flow.library import Library
+from bot.language.keys.text_shapes import JINJA
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import SentText
 from bot.language.types.sample_scopes import Values, in_words
 
 _LANGUAGE = lazy_pattern(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
-_TAGS = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 _WRITTEN_OUT = 100  # characters: no day, time or number of any language has more
 
@@ -203,7 +202,7 @@ def _has_lines(text: _Text) -> Finding | None:
 
 def _always_there(text: Template) -> bool:
     """True if it has words beside its values; or it is a single value, whose null another rule reports."""
-    return is_plain(text) or ("{%" not in text.source and bool(_TAGS.sub("", text.source).strip()))
+    return is_plain(text) or ("{%" not in text.source and bool(JINJA.sub("", text.source).strip()))
 
 
 def _has_hole(reads: AbstractText, values: Values) -> bool:

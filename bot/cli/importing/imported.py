@@ -160,6 +160,8 @@ def shortened(titles: Sequence[str], most: int) -> list[str]:
 
 
 _MOST = 40  # characters of a name
+NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
+"""Names that mean something else where a text reads them."""
 _NOT_FREE = {*RESERVED, *RESERVED_NAMES, *kwlist, "true", "false", "none"}
 
 

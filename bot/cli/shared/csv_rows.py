@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
-from bot.core.messages import MEDIA_SUFFIXES, is_link
+from bot.core.messages import LINKED, MEDIA_SUFFIXES, is_link
 from bot.core.text import head, in_one_form, is_phone, unguarded_cell
 
 
@@ -164,7 +164,6 @@ def _problems_of_row(names: Sequence[str], cells: Sequence[str], seen: Mapping[s
 
 _FAILED_FORMULAS = frozenset({"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
 _COLUMN = lazy_pattern(r"\{\{\s*([^{}]*?)\s*\}\}")
-_LINKED = ("image", "video", "document")
 Recipient = dict[str, Any]
 
 
@@ -258,7 +257,7 @@ def filled_in(text: str, cells: Mapping[str, str]) -> str:
 def header(text: str) -> dict[str, Any]:
     """A header's parameter: a file if the text is a file's address, else the text itself."""
     suffix = text.rpartition(".")[2].lower()
-    kind = next((kind for kind in _LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
+    kind = next((kind for kind in LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
     if kind and is_link(text):
         return {"type": kind, kind: {"link": text}}
     return {"type": "text", "text": text}

@@ -21,6 +21,7 @@ from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.tokens import split
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.source.languages import without_country
+from bot.language.source.wall_clock import A_DAY
 from bot.language.source.word_matching import normalise
 
 Meaning = tuple[str, Any]
@@ -58,7 +59,6 @@ _PERCENT_OF_TWO = {
 _IN_DAYS = {"day": 1, "week": 7}
 _IN_MINUTES = {"minute": 1, "hour": 60}
 _IN_MONTHS = {"month": 1, "year": 12}
-_DAY_OF_MINUTES = 24 * 60
 _SMALL = 10  # a number word up to this may be no value: "one moment", "two options"
 _SHORTEST_WEEKDAY = 4  # letters: "sat", "do" and "so" are other words, too
 _LONGEST_PIECE = 400  # characters that are read at once
@@ -433,7 +433,7 @@ def _period(count: Decimal, period: tuple[int, str]) -> Meaning:
     if unit in _IN_MONTHS:
         return "months", count * size * _IN_MONTHS[unit]
     minutes = count * size * _IN_MINUTES[unit]
-    return ("days", minutes / _DAY_OF_MINUTES) if minutes % _DAY_OF_MINUTES == 0 else ("minutes", minutes)
+    return ("days", minutes / A_DAY) if minutes % A_DAY == 0 else ("minutes", minutes)
 
 
 def _minutes(time: TimeOfDay) -> set[int]:

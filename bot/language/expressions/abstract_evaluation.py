@@ -44,24 +44,24 @@ from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.list_filters import PLACE, of_each
 from bot.language.expressions.sandbox import FIELDS
 
-_DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
-_NUMBERS = frozenset({ValueKind.NUMBER})
-_LISTS = frozenset({ValueKind.LIST})
+DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
+NUMBERS = frozenset({ValueKind.NUMBER})
+LISTS = frozenset({ValueKind.LIST})
 _RECORDS = frozenset({ValueKind.RECORD})
 _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here shows its value, and so takes any
-    **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
-    **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
-    **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
+    **dict.fromkeys(list_filters.LIST_FILTERS, LISTS),
+    **dict.fromkeys(filters.CHANCE_FILTERS, LISTS),
+    **dict.fromkeys(date_filters.DATE_FILTERS, DAYS),
     "utc": frozenset({ValueKind.DATETIME}),
     **dict.fromkeys(("keys", "merge", "put", "values"), _RECORDS),
-    **dict.fromkeys(("first", "last"), _LISTS | {ValueKind.TEXT}),
-    "length": _LISTS | _RECORDS | {ValueKind.TEXT},
-    **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {ValueKind.TEXT}),
-    "date": _DAYS,
+    **dict.fromkeys(("first", "last"), LISTS | {ValueKind.TEXT}),
+    "length": LISTS | _RECORDS | {ValueKind.TEXT},
+    **dict.fromkeys(("as_date", "as_datetime"), DAYS | {ValueKind.TEXT}),
+    "date": DAYS,
     "time": frozenset({ValueKind.DATETIME, ValueKind.TIME}),
-    **dict.fromkeys(("currency", "number", "round"), _NUMBERS),
-    "abs": _NUMBERS | {ValueKind.BOOLEAN, ValueKind.DURATION},
-    "as_number": _NUMBERS | {ValueKind.TEXT},
+    **dict.fromkeys(("currency", "number", "round"), NUMBERS),
+    "abs": NUMBERS | {ValueKind.BOOLEAN, ValueKind.DURATION},
+    "as_number": NUMBERS | {ValueKind.TEXT},
 }
 _FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null
 _NOTHING = frozenset({"find", "first", "last", "max", "min", "pick"})  # of an empty list, which null is
@@ -75,9 +75,9 @@ _SPARED: dict[str, range] = {  # which arguments may be null, counted from the f
     **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
 }  # fmt: skip
 _ARGUMENTS: dict[str, tuple[frozenset[ValueKind], ...]] = {  # of functions that fail with other kinds of values
-    "open": (frozenset({ValueKind.TEXT}), _DAYS | {ValueKind.NULL}),
+    "open": (frozenset({ValueKind.TEXT}), DAYS | {ValueKind.NULL}),
     "opens": (frozenset({ValueKind.TEXT}),),
-    **dict.fromkeys(date_filters.DATE_FUNCTIONS, (_NUMBERS,)),
+    **dict.fromkeys(date_filters.DATE_FUNCTIONS, (NUMBERS,)),
 }
 _ALL = frozenset(ValueKind)
 _ANNOTATIONS = {

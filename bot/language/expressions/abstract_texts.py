@@ -6,7 +6,7 @@ from functools import cached_property
 from jinja2 import nodes
 
 from bot.core.immutable import immutable
-from bot.language.expressions.abstract_evaluation import NONE, Evaluator, takes
+from bot.language.expressions.abstract_evaluation import DAYS, LISTS, NONE, NUMBERS, Evaluator, takes
 from bot.language.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.language.expressions.filters import FILTERS, FUNCTIONS
 from bot.language.expressions.filters import TEXT_FILTERS as OF_TEXTS
@@ -157,16 +157,13 @@ _NEVER_FAIL = frozenset({
     nodes.Dict, nodes.Pair, nodes.Operand, nodes.Keyword,
 })  # fmt: skip
 _LEAVES = frozenset({nodes.TemplateData, nodes.Const, nodes.Name})  # which never fail, either
-_NUMBERS = frozenset({ValueKind.NUMBER})
-_DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
 _DURATIONS = frozenset({ValueKind.DURATION})
-_LISTS = frozenset({ValueKind.LIST})
 _SAFE = frozenset({
     "abs", "age", "date", "days_until", "first", "join", "last", "length", "number", "pick", "reverse", "round", "shuffle",
     "time", "weekday",
 })  # fmt: skip
 """The filters that never fail with values of the kinds that they take, if their arguments are literals."""
-_ADDED = (_NUMBERS, frozenset({ValueKind.TEXT}), _LISTS)
+_ADDED = (NUMBERS, frozenset({ValueKind.TEXT}), LISTS)
 
 
 class _Safety:
@@ -201,14 +198,14 @@ class _Safety:
                 return node.expr2 is not None
             case nodes.Compare(expr=left, ops=ops):
                 return all(self._compares(left, operand) for operand in ops)
-            case nodes.Add(left=left, right=right) | nodes.Sub(left=left, right=right) if self._are(_DAYS, left):
+            case nodes.Add(left=left, right=right) | nodes.Sub(left=left, right=right) if self._are(DAYS, left):
                 return self._are(_DURATIONS, right)
             case nodes.Add(left=left, right=right):
                 return any(self._are(kinds, left, right) for kinds in _ADDED)
             case nodes.Sub(left=left, right=right) | nodes.Mul(left=left, right=right):
-                return self._are(_NUMBERS, left, right)
+                return self._are(NUMBERS, left, right)
             case nodes.Neg(node=number):
-                return self._are(_NUMBERS, number)
+                return self._are(NUMBERS, number)
             case nodes.Call(node=nodes.Name(name=name)):
                 return name in FUNCTIONS and _written(node)
         return False
@@ -224,7 +221,7 @@ class _Safety:
         if operand.op in ("eq", "ne"):
             return True
         if operand.op in ("in", "notin"):
-            return isinstance(operand.expr, nodes.List | nodes.Tuple) or self._are(_LISTS, operand.expr)
+            return isinstance(operand.expr, nodes.List | nodes.Tuple) or self._are(LISTS, operand.expr)
         return any(
             self._are(frozenset({kind}), left, operand.expr)
             for kind in (ValueKind.NUMBER, ValueKind.DATE, ValueKind.TEXT)

@@ -31,7 +31,7 @@ from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.mcp_servers import McpServer
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.small_talk_texts import TOPICS
-from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
+from bot.language.steps.step_facts import IT, ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (
     SIGNAL,
@@ -555,9 +555,6 @@ def form_signals(flows: Mapping[str, Flow]) -> dict[str, dict[str, Variable]]:
     }
 
 
-ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the flow's own names
-
-
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
     """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():
@@ -576,7 +573,7 @@ def uses_of_flow(flow: Flow) -> Iterator[Used]:
     yield from uses_of_defaults(flow.defaults)
     for variable in flow.variables.values():
         for text in variable.texts():
-            yield Used(text, ANSWER)
+            yield Used(text, IT)
     for step in flow.steps.values():
         yield from step.uses
 

@@ -203,7 +203,7 @@ def _at_a_time(text: str) -> str | None:
     """``mon-fri at 9:00`` as fields of cron, where Sunday is 0."""
     days, _, clock = text.partition(" at ")
     named, minutes = frozenset(range(7)) if days == "day" else days_in(days), minutes_in(clock)
-    if named is None or minutes is None or minutes == 24 * 60:
+    if named is None or minutes is None or minutes == A_DAY:
         return None
     hour, minute = divmod(minutes, 60)
     return f"{minute} {hour} * * {'*' if len(named) == 7 else ','.join(str((day + 1) % 7) for day in sorted(named))}"

@@ -15,7 +15,7 @@ from bot.language.python.decorators import HandlerSpec
 from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.exits import check_tool_name
 from bot.language.steps.output_guard import one_line
-from bot.language.steps.step_facts import SentText, Used
+from bot.language.steps.step_facts import IT, SentText, Used
 from bot.language.steps.tools import SAY, TAKES, check_taken, function, nothing_called, read_taken
 
 _SAID = KeySpec("say", TEMPLATE, "The text; what the model gives is called it.name in it.", required=True, texts=TEXT)
@@ -29,7 +29,6 @@ ANSWERS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     ),
     "The texts that the model may send: it picks one and fills its values. Nothing else that it writes is sent.",
 )
-_IT = frozenset({"it"})
 
 
 @immutable
@@ -53,7 +52,7 @@ class ApprovedAnswer:
 
     def uses(self) -> Used:
         """The text, with what the model gives."""
-        return Used(self.text, _IT, sure=False)
+        return Used(self.text, IT, sure=False)
 
     def sent(self) -> SentText:
         """The text as what the step may send."""

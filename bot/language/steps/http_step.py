@@ -150,7 +150,7 @@ def _path_of(address: str) -> list[str]:
 OWN_ERRORS = ("timeout", "unreachable", "too_large", "mismatch", "failed", "4xx", "5xx")
 ANSWER, STATUS = "answer", "status"
 _STATUS = lazy_pattern("[3-5][0-9]{2}")
-_TOLD = frozenset({ANSWER, STATUS})
+ANSWER_NAMES = frozenset({ANSWER, STATUS})
 
 
 @immutable
@@ -252,7 +252,7 @@ class HttpStep(StepKind):
         return StepFacts(
             waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
             outcomes={"then": Outcome(None, DefaultTarget.THEN, known=gives), **MAY_FAIL},
-            names_in_errors=_TOLD,
+            names_in_errors=ANSWER_NAMES,
             uses=tuple(self.uses()),
             gives=gives,
         )
@@ -263,7 +263,7 @@ class HttpStep(StepKind):
         sent = [item.value for item in self.query] + [text for _, text in self.headers]
         sent += [] if self.body is None else [self.body.value]
         yield from texts_used(*templates_in(sent), null=Null.TAKEN)
-        yield from texts_used(*self.outputs.values(), extra=_TOLD)
+        yield from texts_used(*self.outputs.values(), extra=ANSWER_NAMES)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the request and wait for its answer."""

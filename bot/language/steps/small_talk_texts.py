@@ -21,6 +21,7 @@ from bot.language.answers.topics import only_asks, topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
+from bot.language.source.wall_clock import A_DAY
 from bot.language.source.word_matching import contains, normalise, singular
 
 THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS, PRAISE = TOPICS = (
@@ -238,7 +239,7 @@ def _day_name(day: int, language: str) -> str:
 
 def _span_in_words(span: Span) -> str:
     start, end = span
-    return f"{_clock(start)}-{_clock(end if end <= 24 * 60 else end - 24 * 60)}"
+    return f"{_clock(start)}-{_clock(end if end <= A_DAY else end - A_DAY)}"
 
 
 def _clock(minutes: int) -> str:

@@ -24,6 +24,7 @@ from bot.language.answers.stated_values import (
     stated_in,
 )
 from bot.language.source.languages import ENGLISH
+from bot.language.source.wall_clock import A_DAY
 from bot.language.source.word_matching import normalise
 from bot.language.steps.output_guard import without_addresses
 
@@ -36,7 +37,6 @@ MOST_VALUES = 200  # of an answer, or of what the bot said
 MOST_HEARD = 60  # of what the contact wrote
 MOST_RESULTS = 500  # values of a tool's result
 _WEEK = 7
-_DAY_OF_MINUTES = 24 * 60
 
 
 class Unsupported(NamedTuple):
@@ -108,7 +108,7 @@ class Sources:
             return any(value - timedelta(days=count) in {day for kind, day in known if kind == "day"} for count in days)
         if name == "time":
             spans = {int(count) for kind, count in known if kind == "minutes"}
-            return any(("time", (value - span) % _DAY_OF_MINUTES) in known for span in spans)
+            return any(("time", (value - span) % A_DAY) in known for span in spans)
         if name in ("days", "minutes"):
             moments = {
                 day.toordinal() if kind == "day" else day

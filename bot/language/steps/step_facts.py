@@ -43,6 +43,10 @@ class SavedResult(Enum):
     NOTHING = "nothing"  # `save` does not happen
 
 
+IT = frozenset({"it"})
+"""The name of the value that a text is about, which it may use beside the flow's own names."""
+
+
 @immutable
 class Given:
     """A condition that must be true for something to happen; if ``holds`` is False, it must be false."""

@@ -48,7 +48,7 @@ from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
 from bot.language.steps.mcp_servers import MCP, McpServer, ServerTool, ToolError, list_path
 from bot.language.steps.output_guard import without_data_marks
-from bot.language.steps.step_facts import StepFailed, Used, texts_used
+from bot.language.steps.step_facts import IT, StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 from bot.language.steps.yes_no_question import QuestionTooLong, asked_about, harmless
@@ -68,7 +68,6 @@ SAY = "say_"  # how the tools begin by which it says a text of the flow
 MOST_RESULT = 10_000  # characters of a handler's result
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
-_IT = frozenset({"it"})
 _THREE_DECIMALS = lazy_pattern(r"-?\d+\.\d{3}")
 _SIGNS = lazy_pattern("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
@@ -283,8 +282,8 @@ class Tool:
         for item in self.given:
             yield from argument_uses(item, self.spec, sure=False)
         if self.sent is not None:
-            yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
-        yield from texts_used(self.confirm, extra=_IT, sure=False)
+            yield from (replace(used, extra=used.extra | IT, sure=False) for used in self.sent.uses())
+        yield from texts_used(self.confirm, extra=IT, sure=False)
         yield from texts_used(None if self.colleague is None else self.colleague.text, sure=False)
 
 

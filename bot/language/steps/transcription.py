@@ -26,7 +26,7 @@ from bot.language.source.problems import did_you_mean
 from bot.language.steps.attempts import ATTEMPT_KEYS, TRIES_KEY
 from bot.language.steps.call_step import argument_uses, check_known
 from bot.language.steps.http_services import HttpService
-from bot.language.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep, attempts_at
+from bot.language.steps.http_step import ANSWER, ANSWER_NAMES, REQUEST, STATUS, HttpStep, attempts_at
 from bot.language.steps.step_facts import StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
@@ -35,7 +35,6 @@ VOICE = "voice"
 """The name of the voice note: as the handler's argument, and in the request's templates."""
 WITHIN, DAILY = 30.0, 50
 _VOICE = frozenset({VOICE})
-_TOLD = frozenset({ANSWER, STATUS})
 
 _CALL = KeySpec("call", STRING, "The handler's name; its argument voice gets the voice note as a file.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's other arguments.")
@@ -99,7 +98,7 @@ class Transcription:
             yield from argument_uses(item, self.spec)
         if isinstance(self.by, HttpStep):
             yield from (replace(used, extra=used.extra | _VOICE) for used in self.by.uses())
-        yield from texts_used(self.text, extra=_TOLD)
+        yield from texts_used(self.text, extra=ANSWER_NAMES)
 
 
 def read_transcription(

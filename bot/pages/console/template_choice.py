@@ -9,6 +9,7 @@ from flask import request
 
 from bot.core.engine_requests import AskFlows, ListTemplates
 from bot.core.immutable import immutable
+from bot.core.messages import LINKED
 from bot.pages.console.routes import ActionRefused, Console
 from bot.runtime.template_check import APPROVED
 from bot.server.local_socket import NotRunning
@@ -19,8 +20,6 @@ KEPT_SECONDS, TROUBLE_SECONDS = 600.0, 60.0
 And how long it is not asked again after it could not be had.
 """
 REPLIES_SECONDS = 10.0
-FILES = ("image", "video", "document")
-"""The kinds of headers that are filled with a file's address."""
 _NAMED = itemgetter("name", "language")
 
 
@@ -83,7 +82,7 @@ def message_of(form: Any) -> dict[str, Any]:
     message["body"] = [" ".join(text.split()) for text in texts]
     if header := form.get("header", "").strip():
         kind = form.get("header-kind", "text")
-        message["header"] = {"type": kind, kind: {"link": header} if kind in FILES else header}
+        message["header"] = {"type": kind, kind: {"link": header} if kind in LINKED else header}
     return message
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bot.cli.importing.imported import ImportedBot, name_of, unsendable, written_out
+from bot.cli.importing.imported import NOT_VARIABLES, ImportedBot, name_of, unsendable, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import (
     END,
@@ -21,8 +21,6 @@ MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
 _MOST_BUTTONS, _MOST_ROWS = 3, 10
-_NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
-"""Names that mean something else where a text reads them."""
 _CLASSIC = {
     "stories": "write what it does as a flow: its intents are the flow's start, its actions are steps",
     "rules": "write what it does as a flow: its intents are the flow's start, its actions are steps",
@@ -99,7 +97,7 @@ class CalmTranslation:
     def slot(self, name: str) -> str:
         """The variable of a slot: one name in all flows."""
         if name not in self.slots:
-            self.slots[name] = name_of(name, {*self.slots.values(), *_NOT_VARIABLES}, "value")
+            self.slots[name] = name_of(name, {*self.slots.values(), *NOT_VARIABLES}, "value")
         return self.slots[name]
 
     def declaration(self, name: str) -> Any:

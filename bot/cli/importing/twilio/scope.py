@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bot.cli.importing.imported import ImportedBot, name_of
+from bot.cli.importing.imported import NOT_VARIABLES, ImportedBot, name_of
 from bot.cli.importing.twilio.expressions import LiquidError, WrittenLiquid, paths_in, quoted
 from bot.cli.importing.twilio.reading import ENTRIES, StudioFlow, StudioWidget
 
 _TECHNICAL = {"sid", "flow_sid", "MessageSid", "InstanceSid", "ChannelSid", "AccountSid", "SmsSid", "To", "address"}
-_NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
-"""Names that mean something else where a text reads them."""
 
 
 class StudioScope:
@@ -146,7 +144,7 @@ class StudioScope:
     def _variable(self, key: tuple[str, ...], kind: str, title: str) -> str:
         if key not in self.variables:
             others = () if key[0] == "data" else self._sent
-            name = name_of(title, {*self.declared, *others, *_NOT_VARIABLES}, "value")
+            name = name_of(title, {*self.declared, *others, *NOT_VARIABLES}, "value")
             self.variables[key] = name
             self.declared[name] = {"type": kind}
         return self.variables[key]

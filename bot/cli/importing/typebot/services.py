@@ -22,8 +22,7 @@ from bot.cli.importing.typebot.expressions import (
 from bot.cli.importing.typebot.interpreting import saved_names
 from bot.cli.importing.typebot.reading import TypebotBlock
 from bot.cli.importing.typebot.variables import LISTED, answer_paths, literal_number
-
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+from bot.language.steps.http_step import METHODS
 
 
 class TypebotServices:
@@ -192,7 +191,7 @@ class TypebotServices:
             return self.lost(block, name, why)
         if not url:
             return {}
-        if method not in _METHODS or not re.match(r"https?://[^{}/]+(/|$|\?)", url):
+        if method not in METHODS or not re.match(r"https?://[^{}/]+(/|$|\?)", url):
             return self.lost(block, name)
         self._mark(block, name, "values in the address are quoted; after a failure no variable changes")
         step: Step = {"http": f"{method} {self._texts.template(url)}"}
