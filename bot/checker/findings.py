@@ -63,4 +63,4 @@ class Finding(Problem):
     def at(cls, code: str, mark: Mark, what: str, fix: str, route: tuple["Edge", ...] = ()) -> "Finding":
         """A finding at a mark. Raises `KeyError` for a code that no rule declares."""
         TITLES[code]
-        return cls(mark.path, mark.line, mark.column, code, what, fix, route)
+        return cls(*mark.position, code, what, fix, route)

@@ -32,7 +32,7 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
     """
     uses, known = list(uses), _by_name(listed)
     found = {*(misfit for use in uses for misfit in _against_list(use, known)), *_against_each_other(uses)}
-    return sorted(found, key=lambda misfit: (misfit.mark.path, misfit.mark.line, misfit.mark.column, misfit.what))
+    return sorted(found, key=lambda misfit: (misfit.mark.position, misfit.what))
 
 
 def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[TemplateMisfit]:

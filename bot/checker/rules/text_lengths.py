@@ -119,7 +119,7 @@ def notes(library: Library) -> list[Note]:
             found.setdefault(
                 text.text.mark, Note(text.text.mark, f"{text.name}: at most {text.sent.most} characters are sent")
             )
-    return sorted(found.values(), key=lambda note: (note.mark.path, note.mark.line, note.mark.column))
+    return sorted(found.values(), key=lambda note: note.mark.position)
 
 
 def _texts(library: Library) -> Iterator[_Text]:

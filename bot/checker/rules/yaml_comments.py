@@ -122,7 +122,7 @@ def _allowances(source: Source) -> Iterator[_Allowance]:
 
 
 def _codes(comment: Comment, end: int) -> Iterator[tuple[str, Mark]]:
-    path, line, column = comment.mark.path, comment.mark.line, comment.mark.column
+    path, line, column = comment.mark.position
     for code in _CODE.finditer(comment.text, 0, end):
         yield code[0], Mark(path, line, column + code.start())
 

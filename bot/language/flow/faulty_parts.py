@@ -11,7 +11,7 @@ from bot.language.flow.documents import BOT_FILE, Documents
 from bot.language.flow.flow_file import FLOW_KEYS
 from bot.language.flow.name_checks import ELSEWHERE
 from bot.language.flow.step_reader import placeholder_step
-from bot.language.source.problems import Mark, Problem, Problems
+from bot.language.source.problems import Problem, Problems
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.transition import RESERVED
 
@@ -66,7 +66,7 @@ class PartIndex:
             name = node.get("flow")
             found += _parts(node, name.text if isinstance(name, Scalar) else "")
         others = (*documents.tests, *documents.locales.values())
-        found += [(_place(node.mark), BotPart(_place(node.mark))) for node in others]
+        found += [(node.mark.position, BotPart(node.mark.position)) for node in others]
         found.sort(key=lambda each: each[0])
         self._places = [place for place, _ in found]
         self._parts = [part for _, part in found]
@@ -79,22 +79,18 @@ class PartIndex:
 
 
 def _parts(node: Map, flow: str | None) -> Iterator[tuple[_Place, BotPart]]:
-    document = _place(node.mark)
+    document = node.mark.position
     yield document, BotPart(document, flow)
     for key, value in node.entries:
-        yield _place(key.mark), BotPart(document, flow, key.text)
+        yield key.mark.position, BotPart(document, flow, key.text)
         for step in _names(value) if flow is not None and key.text == STEPS else ():
-            yield _place(step.mark), BotPart(document, flow, STEPS, step.text)
+            yield step.mark.position, BotPart(document, flow, STEPS, step.text)
 
 
 def _names(steps: Node) -> Iterator[Scalar]:
     for item in one_or_more(steps):
         if isinstance(item, Map):
             yield from (key for key, _ in item.entries)
-
-
-def _place(mark: Mark) -> _Place:
-    return mark.path, mark.line, mark.column
 
 
 def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
@@ -116,7 +112,7 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
     untyped = {part.document for part in parts_with("E304")}
     unnamed = {part.document for part in parts_with("E108") if part.key == VARS}
     scheduled = any(": schedule: " in problem.what for problem, _ in found)
-    begin = {_place(node.mark) for node in documents.flows if node.mark.path in problems.unread}
+    begin = {node.mark.position for node in documents.flows if node.mark.path in problems.unread}
     for problem, part in found:
         code, document = problem.code, None if part is None else part.document
         missing = code in MISSING or problem.fix in ELSEWHERE.values()

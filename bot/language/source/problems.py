@@ -22,6 +22,11 @@ class Mark:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}"
 
+    @property
+    def position(self) -> tuple[str, int, int]:
+        """Its file, line and column: by it, places are in order."""
+        return self.path, self.line, self.column
+
 
 CODES: dict[str, str] = {
     # E0: the file and its YAML

@@ -77,7 +77,7 @@ class EditableTexts:
         self._spots: list[tuple[Place, Spot]] = []
         """All texts and words with their places."""
         for spot in all_spots(documents, all_kinds(extensions.verbs)):
-            at = bisect_right(marks, _order(spot.node.mark)) - 1
+            at = bisect_right(marks, spot.node.mark.position) - 1
             self._spots.append((starts[at][1] if at >= 0 else ("", ""), spot))
 
     def _starts(self) -> Iterator[tuple[tuple[str, int, int], Place]]:
@@ -85,9 +85,9 @@ class EditableTexts:
         yield (BOT_FILE, 0, 0), ("", "")
         for flow, node in self._flows.items():
             for key, value in node.entries:
-                yield _order(key.mark), (flow, "")
+                yield key.mark.position, (flow, "")
                 if key.text == "steps" and isinstance(value, Map):
-                    yield from ((_order(step.mark), (flow, step.text)) for step, _ in value.entries)
+                    yield from ((step.mark.position, (flow, step.text)) for step, _ in value.entries)
 
     def block(self, place: Place) -> tuple[Mark, str] | None:
         """The place and the lines of a step, or of a flow's variables; those of its name where it has none. None where
@@ -198,10 +198,6 @@ class EditableTexts:
 def file_of(language: str) -> str:
     """The path of a language's file, where there is none yet."""
     return f"{LOCALES}/{language}.yml"
-
-
-def _order(mark: Mark) -> tuple[str, int, int]:
-    return mark.path, mark.line, mark.column
 
 
 def _id(language: str, path: Path, number: int) -> str:

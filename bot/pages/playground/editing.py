@@ -254,9 +254,7 @@ def _edited(folder: Folder, changed: Iterable[tuple[TextField, str]]) -> dict[st
             value = [text] if isinstance(each.into, List) else _under(each.below, text)
             known = more.setdefault(each.into.mark, (each.into, value))[1]
             _merge(known, value)
-    for mark in sorted(
-        {*texts, *more, *less}, key=lambda at: (at.path, at.line, at.column), reverse=True
-    ):  # the last first
+    for mark in sorted({*texts, *more, *less}, key=lambda at: at.position, reverse=True):  # the last first
         if mark in more:
             contents[mark.path] = with_more(contents[mark.path], *more[mark])
         if mark in less:

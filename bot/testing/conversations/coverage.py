@@ -89,7 +89,7 @@ class Coverage:
             for kind, mark in left
             if kind == _STEP or self._places[kind, mark].partition(": ")[0] not in never
         ]
-        return sorted(found, key=lambda missed: (missed.mark.path, missed.mark.line, missed.mark.column, missed.what))
+        return sorted(found, key=lambda missed: (missed.mark.position, missed.what))
 
     def _passed(self, flow_name: str, step_name: str, left_by: str | None) -> Iterator[CoverageKey]:
         """The keys that a step of a turn's path covers."""

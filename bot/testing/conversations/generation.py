@@ -78,7 +78,7 @@ class ConversationGenerator:
         paths.explore()
         paths.aim()
         for path in paths.fewest():
-            first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
+            first = min(path.keys, key=lambda key: key[1].position)
             name = self._coverage.name_of(first)
             flow = name.partition(":")[0].partition("/")[0]
             file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
