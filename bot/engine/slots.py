@@ -9,6 +9,7 @@ question if it says `understand: model`.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -74,83 +75,19 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
         wrong = [step for step in turn.flow.slots if contains(fault, normalise(step))]
         whole = [step for step in wrong if answered(turn, step, corrected) is not None]
         return ({whole[0]: corrected}, False) if len(whole) == 1 else ({}, True)
-    written = [match.group() for match in _WORD.finditer(text)]
-    words = written[:MOST_WORDS]
     if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):
         return {}, True
-    waiting = None if turn.frame.waits is None else turn.known_step
-    offers = waiting is not None and waiting.facts.choices_alone
-    told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
-    questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
-    may_answer = {step: question.may_answer(words) for step, question in questions.items()}
-    named_here = frozenset[str]()
-    found: dict[str, tuple[int, int]] = {}
-    used: set[int] = set()
-    unsure: dict[str, set[int]] = {step: set() for step in questions}
-    named: dict[str, StepResult] = {}
-    for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
-        for step, question in questions.items():
-            for first in range(len(words) - length + 1):
-                place = range(first, first + length)
-                if not may_answer[step](first, first + length):
-                    continue
-                chooses = turn.flow.steps[step].facts.choices_alone
-                if step in found and not (chooses or (first and normalise(words[first - 1]) in AND)):
-                    continue
-                if not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
-                    continue
-                turn.counted.readings += 1
-                if turn.counted.readings > MOST_READINGS:
-                    turn.trace.notes.append(_TOO_LONG.format(len(turn.flow.slots)))
-                    return {}, True
-                piece = _piece(words, first, first + length)
-                match question.read(piece) if len(piece) <= LONGEST else None:
-                    case LeaveStep() as answer:
-                        ends = question.without_edges(words, first, first + length, answer)
-                        if chooses:
-                            named_here = named_here or _named_in(turn, questions.values())
-                            own = (at + 1 for at in place[ends[1] - first :] if normalise(words[at]) in named_here)
-                            ends = ends[0], max((ends[1], *own))
-                            if not (
-                                is_meant(words, ends, language, Reach.BESIDE)
-                                and not question.is_told_as_allergy(words, ends[0])
-                                and _is_itself(words, ends[1], named_here, language)
-                            ):
-                                unsure[step].update(range(*ends))  # a part of it is not meant either
-                                continue
-                        if offers and step != turn.frame.step and _may_be_row(_piece(words, *ends), language):
-                            unsure[step].update(place)
-                            continue
-                        if step in found:
-                            if answer != named[step] or not chooses:
-                                return None
-                            continue
-                        if _counts(turn.flow.steps[step]):
-                            named_here = named_here or _named_in(turn, questions.values())
-                            if (
-                                _may_be_time(words, *ends, language)
-                                or _is_label(words, ends[0], named_here, language)
-                                or question.measures_another(words, *ends)
-                            ):
-                                continue
-                        if question.has_another(words, ends[1], used, answer):
-                            if chooses:
-                                return None
-                            unsure[step].update(range(ends[0], ends[1] + _FURTHER))
-                            continue
-                        found[step], named[step] = ends, answer
-                        used.update(range(*ends))
-                    case WaitHere():
-                        unsure[step].update(place)
-    found = {step: place for step, place in found.items() if not _is_the_one(words, *place, used, language)}
-    doubtful = {place for places in unsure.values() for place in places} - used
-    sure = undisturbed(words, [*found.values(), *((place, place + 1) for place in doubtful)], language)
-    kept = {
-        step: _piece(words, *place)
-        for (step, place), is_sure in zip(found.items(), sure, strict=False)
-        if is_sure or turn.flow.steps[step].facts.choices_alone  # of which no number beside it makes another
-    }
-    return kept, len(used) < len(written) or len(kept) < len(found)
+    written = [match.group() for match in _WORD.finditer(text)]
+    search = _SlotSearch(turn, written[:MOST_WORDS])
+    for step, first, end in search.pieces():
+        turn.counted.readings += 1
+        if turn.counted.readings > MOST_READINGS:
+            turn.trace.notes.append(_TOO_LONG.format(len(turn.flow.slots)))
+            return {}, True
+        if not search.read(step, first, end):
+            return None
+    kept = search.sure()
+    return kept, len(search.used) < len(written) or len(kept) < len(search.found)
 
 
 def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep | WaitHere] | None:
@@ -308,13 +245,6 @@ def _is_label(words: Sequence[str], first: int, named: Collection[str], language
     return not is_known(before, language) or (
         has_word(before, _THINGS, language) and not has_word(before, (Kind.HARMLESS,), language)
     )
-
-
-def _named_in(turn: TurnContext, questions: Iterable["_Question"]) -> frozenset[str]:
-    """The words of the choices of questions, and those that start the flow."""
-    starts = () if turn.flow.trigger is None else (word for word, _ in turn.flow.trigger.words)
-    asked = (phrase for question in questions for phrase in question.phrases)
-    return frozenset(word for phrase in (*starts, *asked) for word in normalise(phrase).split())
 
 
 def _is_itself(words: Sequence[str], end: int, named: Collection[str], language: str | None) -> bool:
@@ -630,6 +560,106 @@ class _Question:
                     if other is not None and other != answer:
                         return True
         return False
+
+
+class _SlotSearch:
+    """Looks in the words of a message for answers to the active flow's slots.
+
+    ``found`` are the places of the answers, by step, and ``used`` their words. The words in ``unsure`` may mean an
+    answer to a step or not, so no part of them is one.
+    """
+
+    def __init__(self, turn: TurnContext, words: Sequence[str]) -> None:
+        self.found: dict[str, tuple[int, int]] = {}
+        self.used: set[int] = set()
+        self._turn, self._words, self._language = turn, words, turn.contact_language
+        waiting = None if turn.frame.waits is None else turn.known_step
+        self._shows_choices = waiting is not None and waiting.facts.choices_alone
+        told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
+        self._questions = {step: each for step in told if (each := _Question.of(turn, step)) is not None}
+        self._unsure: dict[str, set[int]] = {step: set() for step in self._questions}
+        self._answers: dict[str, LeaveStep] = {}
+
+    def pieces(self) -> Iterator[tuple[str, int, int]]:
+        """The pieces that may answer a step, the longest first. Each depends on what was found in those before it."""
+        may_answer = {step: question.may_answer(self._words) for step, question in self._questions.items()}
+        for length in range(min(MOST_OF_ONE, len(self._words)), 0, -1):
+            for step in self._questions:
+                for first in range(len(self._words) - length + 1):
+                    if may_answer[step](first, first + length) and self._is_free(step, range(first, first + length)):
+                        yield step, first, first + length
+
+    def _is_free(self, step: str, place: range) -> bool:
+        """True if no word is used or unsure. A second answer to a step is a choice, or stands behind "and"."""
+        first = place.start
+        if step in self.found and not (self._chooses(step) or (first and normalise(self._words[first - 1]) in AND)):
+            return False
+        return self.used.isdisjoint(place) and self._unsure[step].isdisjoint(place)
+
+    def _chooses(self, step: str) -> bool:
+        return self._turn.flow.steps[step].facts.choices_alone
+
+    def read(self, step: str, first: int, end: int) -> bool:
+        """Read a piece as an answer to a step. False if the message has two different answers to it."""
+        piece = _piece(self._words, first, end)
+        answer = self._questions[step].read(piece) if len(piece) <= LONGEST else None
+        if isinstance(answer, LeaveStep):
+            return self._accept(step, first, end, answer)
+        if isinstance(answer, WaitHere):
+            self._unsure[step].update(range(first, end))
+        return True
+
+    def _accept(self, step: str, first: int, end: int, answer: LeaveStep) -> bool:
+        words, language, question, chooses = self._words, self._language, self._questions[step], self._chooses(step)
+        place = question.without_edges(words, first, end, answer)
+        if chooses:
+            own = (at + 1 for at in range(place[1], end) if normalise(words[at]) in self._named)
+            place = place[0], max((place[1], *own))
+            if (
+                not is_meant(words, place, language, Reach.BESIDE)
+                or question.is_told_as_allergy(words, place[0])
+                or not _is_itself(words, place[1], self._named, language)
+            ):
+                self._unsure[step].update(range(*place))  # a part of it is not meant either
+                return True
+        if self._shows_choices and step != self._turn.frame.step and _may_be_row(_piece(words, *place), language):
+            self._unsure[step].update(range(first, end))
+            return True
+        if step in self.found:
+            return chooses and answer == self._answers[step]
+        if _counts(self._turn.flow.steps[step]) and (
+            _may_be_time(words, *place, language)
+            or _is_label(words, place[0], self._named, language)
+            or question.measures_another(words, *place)
+        ):
+            return True
+        if question.has_another(words, place[1], self.used, answer):
+            self._unsure[step].update(range(place[0], place[1] + _FURTHER))
+            return not chooses
+        self.found[step], self._answers[step] = place, answer
+        self.used.update(range(*place))
+        return True
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """The words of the choices of the questions, and those that start the flow."""
+        starts = () if self._turn.flow.trigger is None else (word for word, _ in self._turn.flow.trigger.words)
+        asked = (phrase for question in self._questions.values() for phrase in question.phrases)
+        return frozenset(word for phrase in (*starts, *asked) for word in normalise(phrase).split())
+
+    def sure(self) -> dict[str, str]:
+        """Drop each "one" that stands for a thing. Return the answers that nothing else speaks against, by step."""
+        words, language = self._words, self._language
+        self.found = {
+            step: place for step, place in self.found.items() if not _is_the_one(words, *place, self.used, language)
+        }
+        doubtful = {place for places in self._unsure.values() for place in places} - self.used
+        sure = undisturbed(words, [*self.found.values(), *((place, place + 1) for place in doubtful)], language)
+        return {
+            step: _piece(words, *place)
+            for (step, place), is_sure in zip(self.found.items(), sure, strict=False)
+            if is_sure or self._chooses(step)  # of which no number beside it makes another
+        }
 
 
 def _is_named(word: str, known: Collection[str], together: Iterable[str], *, close: bool) -> bool:
