@@ -53,7 +53,7 @@ class Alarms:
             log.error("%s (%s)", what, advice)
 
     def clear(self, name: str, about: str = "") -> None:
-        """It is right again, which is logged once; nothing happens where there was no such alarm."""
+        """End an alarm, and log that once. Nothing happens if there is no such alarm."""
         with self._lock:
             known = self._current.pop((name, about), None)
         if known is not None:

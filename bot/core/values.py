@@ -366,7 +366,7 @@ def json_text(value: Any) -> str:
 
 
 def plain_json_text(value: Any) -> str:
-    """The same for plain JSON: texts, numbers, lists, and dicts without keys that begin with ``$``."""
+    """Plain JSON as the store keeps it: texts, numbers, lists, and dicts without keys that begin with ``$``."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # as in `dumps`

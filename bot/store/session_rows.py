@@ -40,7 +40,7 @@ UPDATE_SESSION = """
         handed_over_at = ?9, updated_at = ?10
     WHERE contact = ?1
 """
-"""The same for a stored session with the same conversation: SQLite would write the index of each named column anew."""
+"""Updates a session whose conversation is the same. SQLite would write the index of each named column anew."""
 _KEEP_LISTED = """
     INSERT INTO listed_contacts (contact, state) VALUES (?, ?) ON CONFLICT (contact) DO UPDATE SET state = excluded.state
 """

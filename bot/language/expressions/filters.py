@@ -178,7 +178,7 @@ def there(value: Any) -> Any:
 
 
 def strict(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for values that are there."""
+    """The same function, which fails if a value is missing."""
 
     @functools.wraps(function)
     def of(*arguments: Any, **named: Any) -> Any:

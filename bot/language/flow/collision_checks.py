@@ -95,7 +95,7 @@ def _taken_by_pattern(text: str, words: Words, whose: str) -> str | None:
 
 
 def _answers_always(step: Step) -> dict[str, str]:
-    """The same of the step's answers that come before any word."""
+    """The texts of the step's answers that always come before any word, each with its description."""
     answers = (answer for answer in step.facts.answers if answer.before_words and answer.always)
     return {normalise(answer.text): "a reply to the template" for answer in answers}
 

@@ -461,7 +461,7 @@ ANY_WORDING: Form[Template | None] = shared(
 )
 """A text that is said: one, or one of several by chance. It may be empty."""
 WORDING_OR_NOTHING = replace(ANY_WORDING, schema=key_schemas.either(ANY_WORDING.schema, key_schemas.EMPTY))
-"""The same, for a key that may also stand there without a value."""
+"""A text that is said, for a key that may stand there without a value."""
 
 
 def _needed_wording(node: Node, problems: Problems, what: str) -> Template | None:

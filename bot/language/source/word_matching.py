@@ -262,7 +262,7 @@ def is_slip(word: str, other: str) -> bool:
 
 
 def slips_of(word: str, others: Sequence[str]) -> list[str]:
-    """Those of many words of which a word is a slip: see `is_slip`."""
+    """The words among others that somebody may have meant by a word: see `is_slip`."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 

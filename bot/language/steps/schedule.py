@@ -169,7 +169,7 @@ def point_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetim
 
 
 def start_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetime:
-    """The same, where a day is its beginning and a duration counts from now."""
+    """The moment that a text evaluates to. A day is its beginning, and a duration counts from now."""
     return _worked_out(text, scope, now, minutes=0, durations=True)
 
 
@@ -180,12 +180,13 @@ def duration_of(text: Template, scope: Mapping[str, Any]) -> timedelta | None:
 
 
 def end_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetime:
-    """The same as `point_of`, where a day is its end."""
+    """The moment that a text evaluates to. A day is its end. Raises as `point_of` does."""
     return _worked_out(text, scope, now, minutes=A_DAY)
 
 
 def in_time(now: datetime, duration: timedelta) -> datetime:
-    """So much later, in UTC: whole days by the calendar of now's zone, so that 9:00 stays 9:00, the rest by the clock.
+    """The time after a duration, in UTC. Whole days count by the calendar of now's zone, so that 9:00 stays 9:00,
+    and the rest by the clock.
 
     Raises `OverflowError`.
     """

@@ -218,7 +218,7 @@ class TimeVariable(Variable):
         return read_time(text, language)
 
     def _left_open(self, text: str, language: str | None) -> Sequence[Sequence[str]]:
-        """The same, and for an hour alone: ``7  -> 7:00``."""
+        """The values left open, each as a time, also an hour alone: ``7  -> 7:00``."""
         return [
             [with_minutes(piece, language) for piece in way] for way in values_left_open(text, language) or [[text]]
         ]
