@@ -63,12 +63,6 @@ def normalise(text: str) -> str:
     return _remembered(text) if len(text) <= LONGEST else _normalised(text[:LOOKED_AT])
 
 
-@lru_cache(maxsize=4096)
-def _remembered(text: str) -> str:
-    """The same for short texts, remembered: a long one takes up to 40 KB, and is not written twice."""
-    return _normalised(text)
-
-
 def folded(text: str) -> str:
     """A text in small letters without accents and invisible characters, with the figures of every script as 0 to 9."""
     if text.isascii():
@@ -84,6 +78,9 @@ def _normalised(text: str) -> str:
     text = _DASHES.sub(lambda dash: _MINUS if dash[2] and not dash[1] else f"{dash[1] or ''} ", text)
     shown = "".join(char if unicodedata.category(char)[0] in "LNM" or char in _KEPT else " " for char in text)
     return " ".join(shown.split()) or " ".join(text.split())
+
+
+_remembered = lru_cache(maxsize=4096)(_normalised)  # of short texts: a long one takes up to 40 KB
 
 
 def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
