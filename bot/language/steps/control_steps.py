@@ -427,7 +427,7 @@ _RUN = KeySpec(
     required=True,
 )
 _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
-_WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
+FLOW_INPUTS = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _SAVE = KeySpec(
     "save",
     either(mapped(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
@@ -439,7 +439,7 @@ _EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that 
 
 
 LONGEST_RECORD = 64
-_AT = datetime(1, 1, 1, tzinfo=UTC)  # the engine sets id and time
+SET_LATER = datetime(1, 1, 1, tzinfo=UTC)  # the engine sets an id and the time
 
 
 @immutable
@@ -461,14 +461,14 @@ class RunStep(StepKind):
     until: Expression | None = None
     of: Template | None = None
     verb = "run"
-    keys = KeySet(_RUN, _OF, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    keys = KeySet(_RUN, _OF, _EACH, _BREAK, FLOW_INPUTS, _SAVE, _EXPIRED)
     options = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``run: /flow`` with `each`, `break`, `with` and `save`."""
         flow = (_RUN.read(fields) or "").removeprefix("/")
-        inputs, outputs = _WITH.read(fields), _SAVE.read(fields) or {}
+        inputs, outputs = FLOW_INPUTS.read(fields), _SAVE.read(fields) or {}
         each, until = _EACH.read(fields), _BREAK.read(fields)
         if until is not None and each is None:
             what = '"break" has no effect: the flow runs once'
@@ -514,7 +514,7 @@ class RunStep(StepKind):
             record = "" if (named := self.of.value(context.scope)) is None else str(named)
             if not 0 < len(record) <= LONGEST_RECORD:
                 raise StepFailed("mismatch", f"{self.of.mark}: a record's name has 1 to {LONGEST_RECORD} characters")
-            event = SharedRunRequested("", record, _AT, self.flow, self._inputs(context.scope))
+            event = SharedRunRequested("", record, SET_LATER, self.flow, self._inputs(context.scope))
             return WaitForEffect(effect=EmitEvent(event))
         if self.each is None:
             return RunFlow(flow=self.flow, inputs=self._inputs(context.scope))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Self
 
 from bot.core.events import SignalReceived, StartRequested
@@ -13,7 +12,7 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.keys.declared_keys import EXPRESSION, SIGNAL_NAME, TEMPLATE, Form, KeySet, KeySpec, mapped, one_of
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Mark
-from bot.language.steps.control_steps import ELEMENT, elements_of, within
+from bot.language.steps.control_steps import ELEMENT, FLOW_INPUTS, SET_LATER, elements_of, within
 from bot.language.steps.step_facts import FlowStart, Null, SentSignal, StepFacts, StepFailed, Used, texts_used
 from bot.language.steps.step_kind import LeaveStep, ReadContext, StepContext, StepKind, StepResult
 from bot.language.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
@@ -26,7 +25,6 @@ _START = KeySpec(
     "The flow that starts for another contact: /flow or /flow/step.",
     required=True,
 )
-_INPUTS = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
@@ -34,8 +32,6 @@ _BUSY = KeySpec(
 )
 _SIGNAL = KeySpec("signal", SIGNAL_NAME, "The signal that another contact's conversation is to hear.", required=True)
 _DATA = KeySpec("with", ASSIGNMENTS, "The signal's data.")
-
-_AT = datetime(1, 1, 1, tzinfo=UTC)  # the executor sets id and time
 
 
 @immutable
@@ -86,21 +82,21 @@ class StartStep(_OtherContactStep):
     target: Target
     busy: str | None
     verb = "start"
-    keys = KeySet(_START, _CONTACT, _INPUTS, _EACH, _BUSY)
+    keys = KeySet(_START, _CONTACT, FLOW_INPUTS, _EACH, _BUSY)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``start: /flow`` with `contact`, `with`, `each` and `busy`."""
         target = _START.read(fields) or Target("/", fields.mark)
         contact = _CONTACT.read(fields) or Template.plain("", fields.mark)
-        return cls(contact, _INPUTS.read(fields), _EACH.read(fields), target, _BUSY.read(fields))
+        return cls(contact, FLOW_INPUTS.read(fields), _EACH.read(fields), target, _BUSY.read(fields))
 
     def facts(self) -> StepFacts:
         """Return the facts, with the flow that starts."""
         return replace(super().facts(), flows_started=(FlowStart(self.target, self.inputs, self.busy),))
 
     def _happening(self, contact: str, data: dict[str, Any], by: str) -> StartRequested:
-        return StartRequested("", contact, _AT, self.target.text.removeprefix("/"), data, self.busy, by)
+        return StartRequested("", contact, SET_LATER, self.target.text.removeprefix("/"), data, self.busy, by)
 
 
 @immutable
@@ -124,4 +120,4 @@ class SignalStep(_OtherContactStep):
         return replace(super().facts(), signals_sent=(SentSignal(self.name, self.mark, self.inputs),))
 
     def _happening(self, contact: str, data: dict[str, Any], by: str) -> SignalReceived:
-        return SignalReceived("", contact, _AT, self.name, data, by)
+        return SignalReceived("", contact, SET_LATER, self.name, data, by)
