@@ -1012,3 +1012,21 @@ def test_a_word_behind_a_choice_makes_another_thing_of_it(text: str) -> None:
     talk.user("order")
     talk.user(text)
     assert talk.at == "order/drink"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "value"),
+    [
+        ("Which floor do you live on?", "on the 3rd floor", "3"),
+        ("How was it, from 1 to 10?", "8 out of 10", "8"),
+        ("How many boxes?", "I'm taking 3", "3"),
+        ("How old is your dog?", "he's 3", "3"),
+    ],
+)
+def test_a_number_is_taken_with_the_words_of_its_question(question: str, answer: str, value: str) -> None:
+    talk = Talk(
+        "flow: count\nstart: {otherwise: true}\nvars: {count: integer}\n"
+        f'steps: {{ask: {{ask: "{question}", save: count}}, told: {{say: "{{{{ count }}}}"}}}}'
+    )
+    talk.user("hi")
+    assert talk.user(answer) == [value]

@@ -1,11 +1,14 @@
 """The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
 
+from decimal import Decimal
 from functools import lru_cache
 
 from bot.core.lazy_patterns import lazy_pattern
+from bot.language.answers.numbers import number_at
 from bot.language.answers.phrases import LANGUAGES, phrase_pattern
 from bot.language.answers.readers import read_number
-from bot.language.answers.titles import has_word, is_known
+from bot.language.answers.segments import TokenizedText, in_each_language
+from bot.language.answers.titles import has_word, is_known, place_at
 from bot.language.answers.words import Kind
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise, singular
@@ -25,6 +28,10 @@ ASKED = ("money", "weight", "length", "share", "heat", "age")
 _UNITS = frozenset[str]().union(*MEASURES.values())
 _SIGNS = {"%": {"percent"}, "€": {"euro"}, "£": {"pound"}, "$": {"dollar", "other money"}}  # R$, A$ and pesos, too
 _GLUED = lazy_pattern(r"(?<=\d)(?=[^\W\d_])")
+_FIGURES = lazy_pattern(r"\d+")
+_OF = lazy_pattern(r"(\S)\s+(?:out of|of|de|sur|von|van de|van|su|dari|em|sobre|из|من)\s+(\S+[\s.!]*)$")  # a scale
+_MOST_OF_NUMBERED = 6  # words
+_SHORTEST_THING = 3  # letters
 
 
 def measures_another(answer: str, question: str, language: str | None) -> bool:
@@ -45,6 +52,54 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
         return False
     same = _measures(units) & asked
     return any(MEASURES[each] & asked_units for each in same) if same else counts or bool(asked)
+
+
+def numbered(answer: str, question: str, language: str | None) -> int | None:
+    """The number that names the thing asked for: 3 for "the 3rd floor" and "floor 3", if asked which floor.
+
+    None if the answer says more.
+    """
+    things = _things_asked_for(question, language) if 0 < answer.count(" ") < _MOST_OF_NUMBERED else ()
+    if not things:
+        return None
+
+    def read(text: TokenizedText) -> int | None:
+        found: list[Decimal | int] = []
+        named, index = False, 0
+        while index < text.length:
+            number = number_at(text.tokens, text.marks, index, text.words, True) if named else None  # not "2 floors"
+            if number is not None:
+                end, place = number[0], number[2]
+            elif text.tokens.tokens[index] in things:
+                named, end, place = True, index + 1, None
+            else:
+                end, place = place_at(text, index)
+            if end == index:
+                return None
+            found += [] if place is None else [place]
+            index = end
+        return int(found[0]) if named and len(found) == 1 and not found[0] % 1 else None
+
+    return in_each_language(answer, language, read)
+
+
+@lru_cache(maxsize=512)
+def _things_asked_for(question: str, language: str | None) -> frozenset[str]:
+    """The words beside "which", where a question asks for no count and no measure."""
+    if any(_asked_by(question)):
+        return frozenset()
+    words = normalise(question).split()
+    asking = [at for at, word in enumerate(words) if has_word(word, (Kind.ASKING,), language)]
+    beside = {words[at] for which in asking for at in (which - 1, which + 1) if 0 <= at < len(words)}
+    return frozenset(word for word in beside if len(word) >= _SHORTEST_THING)
+
+
+def without_scale(answer: str, question: str, most: float | None, language: str | None) -> str:
+    """A text without the end of the scale that its question or its variable has: "8" for "8 out of 10" and "8/10"."""
+    value, _, end = _OF.sub(r"\1/\2", answer).rstrip(" .!").rpartition("/")
+    read = read_number(end, language) if value else None
+    scale = {most, *map(float, _FIGURES.findall(question))}
+    return value if read is not None and float(read.value) in scale else answer
 
 
 def without_counted(answer: str, question: str, language: str | None) -> str:

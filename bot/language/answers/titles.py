@@ -82,7 +82,7 @@ def place_in(text: str, language: str | None) -> int | None:
         places: list[int] = []
         index = 0
         while index < text.length:
-            end, place = _place_at(text, index)
+            end, place = place_at(text, index)
             if end == index:
                 return None
             places += [] if place is None else [place]
@@ -92,7 +92,7 @@ def place_in(text: str, language: str | None) -> int | None:
     return in_each_language(text, language, read)
 
 
-def _place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
+def place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
     """The end of a place, or of words that change nothing; the start where there is something else."""
     ordinal = next(((end, value) for end, kind, value in text.marks[start] if kind is Kind.ORDINAL), None)
     token = text.tokens.tokens[start]

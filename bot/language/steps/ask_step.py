@@ -16,7 +16,7 @@ from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.closings import declines
 from bot.language.answers.denials import denies_asked
-from bot.language.answers.measures import measures_another, without_counted, without_first_of
+from bot.language.answers.measures import measures_another, numbered, without_counted, without_first_of, without_scale
 from bot.language.answers.names import may_be_name
 from bot.language.answers.readers import asks_for_time, counts_time, read_lack, read_yes_no
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, within
@@ -82,6 +82,7 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
+from bot.language.types.number_types import IntegerVariable
 from bot.language.types.structured_types import FilesVariable, FileVariable
 from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
@@ -418,7 +419,7 @@ class AskStep(StepKind):
         text, language = reply.text, context.scope.get(CONTACT_LANGUAGE)
         counts = variable.kind is ValueKind.NUMBER and text and not (text.isdecimal() or self.body.blank)
         if counts and text and len(text) <= LONGEST:
-            text = without_counted(text, self._asked(context), language)
+            text = self._number_in(variable, context, text)
         elif variable.kind in _OF_TIMES and text and len(text) <= LONGEST:
             text = without_first_of(text, self._question(context), language)
         value = variable.accept(Answer(text, reply.media, reply.location, reply.files), context.now, context.scope)
@@ -432,6 +433,14 @@ class AskStep(StepKind):
             if self.measures_another(context, reply.text):
                 raise InvalidAnswer("it measures something else", variable.error, reply.text)
         return value
+
+    def _number_in(self, variable: Variable, context: StepContext, text: str) -> str:
+        """The part of an answer that is the number, without words of the question: "10 lessons", "floor 3", "8/10"."""
+        asked, language = self._asked(context), context.scope.get(CONTACT_LANGUAGE)
+        if isinstance(variable, IntegerVariable):
+            place = numbered(text, asked, language)
+            text = without_scale(text, asked, variable.most, language) if place is None else str(place)
+        return without_counted(text, asked, language)
 
     def measures_another(self, context: StepContext, text: str) -> bool:
         """True if the number of a text measures something else than the question or its variable's name say: "5%"."""

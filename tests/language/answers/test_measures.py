@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.language.answers.measures import measures_another, without_counted, without_first_of
+from bot.language.answers.measures import measures_another, numbered, without_counted, without_first_of, without_scale
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,43 @@ def test_the_preposition_of_the_question_may_begin_the_answer(
     answer: str, question: str, language: str, left: str
 ) -> None:
     assert without_first_of(answer, question, language) == left
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "language", "number"),
+    [
+        ("floor 3", "Which floor do you live on?", "en", 3),
+        ("on the 3rd floor, please", "Which floor do you live on?", "en", 3),
+        ("class 4", "Which class is your child in?", "en", 4),
+        ("3rd class", "Which class is your child in?", "en", 3),
+        ("im dritten Stock", "In welchem Stock wohnen Sie?", "de", 3),
+        ("piso 3", "¿En qué piso vive?", "es", 3),
+        ("lantai 3", "Lantai berapa?", "id", 3),
+        ("3rd", "Which floor do you live on?", "en", None),
+        ("floor 2 or 3", "Which floor do you live on?", "en", None),
+        ("floor 2.5", "Which floor do you live on?", "en", None),
+        ("not floor 2", "Which floor do you live on?", "en", None),
+        ("room 4", "Which floor do you live on?", "en", None),
+        ("lesson 3", "How many lessons?", "en", None),
+        ("third lesson", "How many lessons?", "en", None),
+    ],
+)
+def test_the_thing_that_is_asked_for_may_be_named_by_its_number(
+    answer: str, question: str, language: str, number: int | None
+) -> None:
+    assert numbered(answer, question, language) == number
+
+
+@pytest.mark.parametrize(
+    ("answer", "most", "left"),
+    [
+        ("8 out of 10", None, "8"),
+        ("I'd say 8/10!", None, "I'd say 8"),
+        ("eight of ten", None, "eight"),
+        ("8 sur 20", 20.0, "8"),
+        ("8 out of 20", None, "8 out of 20"),
+        ("2 of them", None, "2 of them"),
+    ],
+)
+def test_the_end_of_the_scale_is_no_part_of_the_answer(answer: str, most: float | None, left: str) -> None:
+    assert without_scale(answer, "How was it, from 1 to 10?", most, "en") == left
