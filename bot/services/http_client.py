@@ -334,10 +334,10 @@ class _Exchange:
         """Libcurl is done with it. On the loop's thread."""
         raise NotImplementedError
 
-    def failure(self, code: int, text: str) -> HttpError | None:
-        """The exception for a request that failed; None if it did not."""
+    def failure(self, code: int, text: str, status: int) -> HttpError | None:
+        """The exception for a request that failed; None if it did not. ``status`` is the answer's, 0 without a head."""
         unpacked = self._unpacked
-        if not code and (b"\r\n" not in self.lines or (unpacked is not None and unpacked.is_cut)):
+        if not code and (not status or (unpacked is not None and unpacked.is_cut)):
             code = pycurl.E_PARTIAL_FILE
         if unpacked is not None and unpacked.is_broken:
             code = pycurl.E_BAD_CONTENT_ENCODING
@@ -413,11 +413,12 @@ class _Whole(_Exchange):
         self.curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
 
     def ended(self, code: int, text: str) -> None:
-        error, done = self.failure(code, text), self.done
+        status, headers = _head(self.lines)
+        error, done = self.failure(code, text, status), self.done
         if error is None:
             if self.client._reach is not None:
                 self.client._reach.answered()
-            answer: Response | HttpError = Response(*_head(self.lines), b"".join(self._chunks))
+            answer: Response | HttpError = Response(status, headers, b"".join(self._chunks))
         else:
             answer = error
         self._chunks.clear()
@@ -428,21 +429,33 @@ class _Whole(_Exchange):
         self._chunks.append(data)
 
 
-def _head(lines: list[bytes]) -> tuple[int, Headers]:
-    """The status and the headers of the last head, without interim answers before it and trailers behind the body.
+_BLANK = (b"\r\n", b"\n")
 
-    Values of one name are joined by commas.
+
+def _head(lines: list[bytes]) -> tuple[int, Headers]:
+    """The status and the headers of the answer; 0 while its head has not come whole.
+
+    Interim answers come before the head, trailers behind the body: libcurl gives all their lines. Values of one name
+    are joined by commas.
     """
-    text = b"".join(lines).decode("latin-1")
-    began = text.rfind("\nHTTP/") + 1
-    status, *fields = text[began : text.index("\n\r\n", began)].split("\n")
+    began = 0
+    for end, line in enumerate(lines):
+        if line in _BLANK:
+            status = int(lines[began].split(None, 2)[1][:3])
+            if status >= 200:
+                return status, _headers(lines[began + 1 : end])
+            began = end + 1
+    return 0, Headers()
+
+
+def _headers(lines: Iterable[bytes]) -> Headers:
     found: dict[str, str] = {}
-    for field in fields:
+    for field in b"".join(lines).decode("latin-1").split("\n"):
         name, colon, value = field.partition(":")
         if colon:
             name, value = name.lower(), value.strip()
             found[name] = f"{found[name]}, {value}" if name in found else value
-    return int(status.split()[1]), Headers(found)
+    return Headers(found)
 
 
 class _Stream(_Exchange):
@@ -500,7 +513,7 @@ class _Stream(_Exchange):
 
     def ended(self, code: int, text: str) -> None:
         self._over = True
-        self._come.put(self.failure(code, text))
+        self._come.put(self.failure(code, text, _head(self.lines)[0]))
 
     def _next(self, seconds: float) -> bytes | None:
         left, has_enough = self._enough - monotonic(), self._enough < self._deadline
@@ -518,7 +531,7 @@ class _Stream(_Exchange):
 
     def _header(self, line: bytes) -> None:
         self.lines.append(line)
-        if line == b"\r\n" and _head(self.lines)[0] >= 200:  # else it is an interim one
+        if line in _BLANK and _head(self.lines)[0]:  # else it is an interim one
             self._come.put(line)
 
     def _receive(self, data: bytes) -> None:

@@ -47,38 +47,37 @@ class _Lookups:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[tuple[str, int], Future[_Found]] = {}
+        self._begun: dict[tuple[str, int], tuple[threading.Thread, Future[_Found]]] = {}
 
     def ask(self, host: str, port: int, seconds: float) -> _Found:
         with self._lock:
-            future = self._running.get((host, port))
-            if future is None:
-                future = self._begin(host, port)
+            # a thread that a defect has ended, or that a child process does not have, keeps no room
+            self._begun = {
+                name: (thread, future)
+                for name, (thread, future) in self._begun.items()
+                if thread.is_alive() and not future.done()
+            }
+            _, future = self._begun.get((host, port)) or self._begin(host, port)
         return future.result(max(0.0, seconds))
 
-    def _begin(self, host: str, port: int) -> Future[_Found]:
-        if len(self._running) >= MOST_LOOKUPS:
+    def _begin(self, host: str, port: int) -> tuple[threading.Thread, Future[_Found]]:
+        if len(self._begun) >= MOST_LOOKUPS:
             raise TimeoutError
         future: Future[_Found] = Future()
-        threading.Thread(
+        thread = threading.Thread(
             target=guard(self._look_up, ends_process=False), args=(host, port, future), name="name look-up", daemon=True
-        ).start()
-        self._running[host, port] = future
-        return future
+        )
+        thread.start()
+        begun = self._begun[host, port] = thread, future
+        return begun
 
     def _look_up(self, host: str, port: int, future: Future[_Found]) -> None:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except Exception as error:  # its reader is on another thread
-            self._end(host, port)
             future.set_exception(error)
         else:
-            self._end(host, port)
             future.set_result(found)
-
-    def _end(self, host: str, port: int) -> None:
-        with self._lock:
-            del self._running[host, port]
 
 
 _LOOKUPS = _Lookups()

@@ -196,7 +196,7 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
     # these concern nobody else
     "local client": ("bot.server.local_socket:LocalServer._reply", local_server, False),
     "name look-up": (
-        "bot.services.public_addresses:_Lookups._end",
+        "bot.services.public_addresses:_Lookups._look_up",
         lambda *_: public_addresses._LOOKUPS._begin("host.example", 80),
         False,
     ),

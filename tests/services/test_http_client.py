@@ -10,8 +10,8 @@ from time import monotonic
 
 import pytest
 
-from bot.services.http_client import HttpClient, _Loop, wait_for
-from bot.services.request_errors import Ambiguous, DeadlinePassed, NotSent, Oversized, Silent
+from bot.services.http_client import HttpClient, Response, _Loop, wait_for
+from bot.services.request_errors import Ambiguous, DeadlinePassed, HttpError, NotSent, Oversized, Silent
 from tests.patience import PATIENCE
 from tests.services.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset, too_late
 
@@ -26,6 +26,17 @@ def gateway() -> Iterator[Peer]:
 
 def post(client: HttpClient) -> bytes:
     return client.post("/x", b"{}", HEADERS).body
+
+
+def unwaited(client: HttpClient) -> Response | HttpError:
+    """The answer, where a defect of the client's own would leave it out."""
+    answers = SimpleQueue[Response | HttpError]()
+    client.begin("POST", "/x", b"{}", {}, answers.put)
+    return answers.get(timeout=PATIENCE)
+
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def late(request: Callable[[], object]) -> Exception:
@@ -127,6 +138,31 @@ def test_an_answer_that_is_cut_or_no_http_is_ambiguous(gateway: Peer, data: byte
     gateway.answers(raw(data))
     with pytest.raises(Ambiguous):
         post(HttpClient(gateway.url))
+
+
+@pytest.mark.parametrize("data", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Le"])
+def test_an_answer_that_is_cut_behind_an_interim_one_is_ambiguous(gateway: Peer, data: bytes) -> None:
+    gateway.answers(*[raw(b"HTTP/1.1 100 Continue\r\n\r\n" + data)] * 2)
+    assert isinstance(unwaited(HttpClient(gateway.url)), Ambiguous)
+    with pytest.raises(Ambiguous):
+        streamed(HttpClient(gateway.url))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nHTTP/1.1: x\r\nContent-Length: 2\r\n\r\nok", id="header like a status line"),
+        pytest.param(STREAM + b"2\r\nok\r\n0\r\nHTTP/x: y\r\n\r\n", id="trailer like a status line"),
+        pytest.param(b"HTTP/1.1 200abc\r\nContent-Length: 2\r\n\r\nok", id="letters behind the status"),
+        pytest.param(CONTINUE + b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok", id="lines end in another way"),
+        pytest.param(CONTINUE + b"HTTP/1.1 103 Early\r\n\n" + http_bytes(200, b"ok"), id="two interim answers"),
+    ],
+)
+def test_whatever_libcurl_takes_for_an_answer_is_read(gateway: Peer, data: bytes) -> None:
+    gateway.by_default = raw(data, keep=True)
+    answer = unwaited(HttpClient(gateway.url))
+    assert isinstance(answer, Response) and (answer.status, answer.body) == (200, b"ok")
+    assert streamed(HttpClient(gateway.url)) == b"ok"
 
 
 @pytest.mark.parametrize(
@@ -346,9 +382,6 @@ def test_a_defect_of_who_takes_an_answer_ends_no_other_request_and_says_no_word_
     assert taken.wait(PATIENCE)  # the other answer may come first
     assert post(client)
     assert 'a defect in "http", ValueError at ' in caplog.text and "chatMessageId" not in caplog.text
-
-
-STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def streamed(client: HttpClient, idle: float = 20.0, seconds: float = 20.0) -> bytes:

@@ -35,6 +35,7 @@ from bot.services.public_addresses import MOST_LOOKUPS, HostUnknown, WebAddress,
 from bot.services.request_errors import NotAllowed, NotSent, Unreachable
 from bot.settings import ModelService, share_authorities
 from bot.store.sqlite_schema import migrate
+from tests.broken import raises_on
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE, wait_for
 from tests.proxy import proxy
@@ -349,7 +350,7 @@ def silent_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     yield asked
     over.set()
-    wait_for(lambda: not public_addresses._LOOKUPS._running)  # the next test would find no room for a look-up
+    wait_for(lambda: not any(thread.name == "name look-up" for thread in threading.enumerate()))
 
 
 def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str]) -> None:
@@ -367,6 +368,14 @@ def test_names_that_others_gave_and_nobody_answers_for_take_few_threads(silent_n
         with pytest.raises(HostUnknown, match="no name server has answered"):
             WebAddress.of(f"https://host-{n}.example/f").public_address(0)
     assert len(silent_names) <= MOST_LOOKUPS
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_look_up_that_is_lost_keeps_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_addresses, "MOST_LOOKUPS", 1)
+    with raises_on("name look-up", "bot.services.public_addresses:_Lookups._look_up"), pytest.raises(HostUnknown):
+        look_up("lost.example", 443, 0.1)
+    assert look_up("localhost", 443, PATIENCE)
 
 
 def test_one_name_that_is_not_answered_for_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
