@@ -180,7 +180,7 @@ class HttpClient:
             pinned = f"[{address}]" if ":" in address else address
             self._options[pycurl.CONNECT_TO] = [f"{self._peer.removesuffix(f':{port}')}:{port}:{pinned}:{port}"]
         self._unused: deque[_Whole] = deque()
-        self.hung_up_at = -math.inf  # when the peer last closed a connection that was kept
+        self.unasked_at = -math.inf  # when the peer last closed a connection that was kept, or sent something on it
 
     def begin(
         self,
@@ -549,12 +549,12 @@ _IN, _OUT = pycurl.CSELECT_IN, pycurl.CSELECT_OUT
 
 if sys.platform == "linux":  # connections that are kept cost nothing
     _Poll, _MILLISECOND = select.epoll, 0.001
-    _HUNG_UP = select.EPOLLRDHUP | select.EPOLLONESHOT  # once: a closed one hangs up while a child process has a copy
+    _UNASKED = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT  # once: else again while a child has a copy
 else:
     _Poll, _MILLISECOND = select.poll, 1
-    _HUNG_UP = select.POLLIN
+    _UNASKED = select.POLLIN
 
-_UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether a connection that it has kept was closed
+_UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether this has happened on a connection that it has kept
 
 
 class _Loop:
@@ -585,10 +585,10 @@ class _Loop:
             self._wake.send(b"w")
 
     def begin(self, exchange: _Exchange) -> None:
-        """Hand a request to libcurl, on this thread. Where one of the client's connections was just closed, it gets a
-        new one.
+        """Hand a request to libcurl, on this thread. It gets a new connection where one of the client's was
+        just closed, or has something on it that would be taken for the request's answer.
         """
-        fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
+        fresh = exchange.unrepeatable or monotonic() < exchange.client.unasked_at + _UNNOTICED_SECONDS
         if fresh != exchange.fresh:
             exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
             exchange.fresh = fresh
@@ -628,7 +628,7 @@ class _Loop:
             self._idle.discard(file)
             client = self._clients.pop(file, None)
             if client is not None and not events & select.POLLNVAL:  # libcurl has not closed it
-                client.hung_up_at = monotonic()
+                client.unasked_at = monotonic()
         else:
             can_read = events & ~select.POLLOUT  # an error is read, too
             self._multi.socket_action(file, (_IN if can_read else 0) | (_OUT if events & select.POLLOUT else 0))
@@ -646,7 +646,7 @@ class _Loop:
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
         if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once
             self._idle.add(file)
-            self._poll_for(file, _HUNG_UP)
+            self._poll_for(file, _UNASKED)
         else:
             self._idle.discard(file)
             self._poll_for(file, _POLLED[event])

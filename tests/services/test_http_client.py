@@ -275,6 +275,15 @@ def test_a_connection_closed_while_idle_costs_nothing(gateway: Peer) -> None:
     assert len(gateway.requests) == 20
 
 
+def test_an_answer_that_nobody_asked_for_is_no_answer_to_the_next_request(gateway: Peer) -> None:
+    client = HttpClient(gateway.url)
+    gateway.answers(answer(200, b"first"), answer(200, b"second"))
+    assert post(client) == b"first"
+    gateway.says_unasked(http_bytes(200, b"unasked"))
+    assert post(client) == b"second"
+    assert [request.connection for request in gateway.requests] == [1, 2]
+
+
 @pytest.mark.parametrize("broken", [reset, hang_up], ids=["reset", "hang up"])
 @pytest.mark.parametrize(("method", "body"), [("POST", b"{}"), ("POST", None), ("DELETE", None)])
 def test_what_breaks_on_a_connection_used_before_is_ambiguous_and_not_sent_again(

@@ -104,6 +104,12 @@ class Peer:
                 connection.shutdown(socket.SHUT_RDWR)
             self._connections.clear()
 
+    def says_unasked(self, data: bytes) -> None:
+        """Send something on each connection, which nobody has asked for."""
+        with self._changed:
+            for connection in self._connections:
+                connection.sendall(data)
+
     def close(self) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts, which holds the port
