@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from bot.cli.importing.conversations import SourceMessage
@@ -102,15 +103,15 @@ class SessionTexts:
         return said
 
     def localized(self, uuid: str, key: str, default: list[Any]) -> list[Any]:
-        """Texts in the contact's language, where the flow has them."""
+        """Texts in the contact's language, each where the flow has it."""
         flow = self._session.runs[-1].flow
         wanted = language_of(self._session.contact.language or flow.language)
         if wanted == language_of(flow.language) and not flow.is_glific:
             return default
         for code, translated in flow.localization.items():
-            texts = [text for text in (translated.get(uuid) or {}).get(key) or () if text is not None]
-            if language_of(code) == wanted and len(texts) >= len(default) and any(texts):
-                return texts
+            texts = (translated.get(uuid) or {}).get(key) or ()
+            if language_of(code) == wanted and any(texts):
+                return [text or own for text, own in zip_longest(texts, default) if text or own]
         return default
 
     def value(self, path: Path) -> Any:

@@ -242,12 +242,13 @@ def _migrated(data: Data, where: str) -> Data:
     language = str(data.get("base_language") or "base")
     localization: dict[str, dict[str, Any]] = {}
 
-    def said(value: Any, uuid: str, key: str) -> str:
+    def said(value: Any, uuid: str, key: str, place: int = 0) -> str:
         if not isinstance(value, Mapping):
             return old_template(str(value or ""))
         for other, text in value.items():
             if other != language and isinstance(text, str):
-                localization.setdefault(other, {}).setdefault(uuid, {})[key] = [old_template(text)]
+                texts = localization.setdefault(other, {}).setdefault(uuid, {}).setdefault(key, [])
+                texts += [""] * (place - len(texts)) + [old_template(text)]
         return old_template(str(value.get(language) or next(iter(value.values()), "")))
 
     try:
@@ -270,16 +271,22 @@ def _migrated(data: Data, where: str) -> Data:
 
 def _old_actions(node: Data, said: Any) -> Data:
     exit_uuid = node.get("exit_uuid") or f"{node['uuid']}-exit"
-    actions = [action for each in node.get("actions") or () for action in _old_action(each, said)]
+    listed = enumerate(node.get("actions") or ())  # older ones have no uuid
+    actions = [
+        action
+        for place, each in listed
+        for action in _old_action({**each, "uuid": each.get("uuid") or f"{node['uuid']}-{place}"}, said)
+    ]
     exits = [{"uuid": exit_uuid, "destination_uuid": node.get("destination")}]
     return {"uuid": node["uuid"], "actions": actions, "exits": exits}
 
 
 def _old_action(action: Data, said: Any) -> Iterator[Data]:
-    uuid, kind = action.get("uuid", ""), action["type"]
+    uuid, kind = action["uuid"], action["type"]
     match kind:
         case "reply" | "say":
-            replies = [said(each, uuid, "quick_replies") for each in action.get("quick_replies") or ()]
+            listed = enumerate(action.get("quick_replies") or ())
+            replies = [said(each, uuid, "quick_replies", place) for place, each in listed]
             media = [said(each, uuid, "attachments") for each in [action.get("media")] if each]
             text = said(action.get("msg"), uuid, "text")
             yield {"type": "send_msg", "uuid": uuid, "text": text, "attachments": media, "quick_replies": replies}
@@ -397,7 +404,8 @@ def _old_test(rule: Data, category: str, said: Any) -> tuple[str, list[Any]]:
             return "has_group", [test["test"]["uuid"], test["test"]["name"]]
         case kind:
             keys = ("min", "max") if kind == "between" else ("test",)
-            arguments = [said(test[key], rule["uuid"], "arguments") for key in keys if key in test]
+            given = enumerate(key for key in keys if key in test)
+            arguments = [said(test[key], rule["uuid"], "arguments", place) for place, key in given]
             return _OLD_TESTS.get(kind, f"has_{kind}"), arguments
 
 
