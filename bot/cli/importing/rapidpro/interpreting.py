@@ -53,6 +53,11 @@ class RapidProContact:
     fields: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
 
+    @property
+    def address(self) -> str:
+        """Its address on WhatsApp."""
+        return f"whatsapp:{self.number}"
+
 
 class UnwrittenAction(Exception):
     """The run reaches an action that cannot be played, so the conversation ends before it."""
@@ -129,8 +134,12 @@ class SessionTexts:
                 return self._session.contact.fields.get(key, "")
             case "contact", parts:
                 return self._of_contact(parts)
-            case "urns", ["tel" | "whatsapp" as scheme]:
-                return f"{scheme}:+{self._session.contact.number}"
+            case "urns", ["tel"]:
+                return f"tel:+{self._session.contact.number}"
+            case ("urns", ["whatsapp"]) | ("input", ["urn"]):
+                return self._session.contact.address
+            case "urns", []:
+                return [self._session.contact.address]
             case "input", ([] | ["text"]):
                 return self._session.input
             case "input", _:
@@ -177,6 +186,12 @@ class SessionTexts:
                 return library.first_word(self._session.contact.name)
             case ["id" | "uuid" | "phone"]:
                 return self._session.contact.number
+            case ["tel" | "tel_e164"]:
+                return f"+{self._session.contact.number}"
+            case ["urn"]:
+                return self._session.contact.address
+            case ["urns", *rest]:
+                return _within([self._session.contact.address], rest)
             case ["groups", *rest]:
                 return _within(self._session.contact.groups, rest)
         return ""

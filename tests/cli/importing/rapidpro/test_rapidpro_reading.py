@@ -24,7 +24,7 @@ def files(data: Any) -> list[ExportFile]:
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
         ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
         ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
-        ("@contact.tel_e164", "@urns.tel_e164"),
+        ("@contact.tel_e164 @contact.twitter", "@contact.tel_e164 @urns.twitter"),
     ],
 )
 def test_an_old_expression_becomes_one_of_today(old: str, new: str) -> None:
