@@ -405,6 +405,16 @@ def datetime_add(value: Any, count: Any, unit: Any, *, now: datetime) -> str:
     return iso_datetime(at + spans.get(name, timedelta(seconds=1)) * amount)
 
 
+def legacy_add(first: Any, second: Any, *, now: datetime) -> Any:
+    """Return the sum of two numbers, or of a day and a number of days."""
+    for day, days in ((first, second), (second, first)):
+        try:
+            return datetime_add(day, days, "D", now=now)
+        except ValueError:
+            continue
+    return to_number(first) + to_number(second)
+
+
 def datetime_diff(first: Any, second: Any, unit: Any, *, now: datetime) -> int:
     """Return how many years, months, weeks, days, hours, minutes or seconds the second time is later."""
     start, end = moment(first, now), moment(second, now)
@@ -678,6 +688,11 @@ def urn_parts(urn: Any) -> dict[str, str]:
     scheme, _, path = shown(urn).partition(":")
     path, _, display = path.partition("#")
     return {"scheme": scheme, "path": path, "display": display}
+
+
+def format_urn(urn: Any) -> str:
+    """Return an address of a contact without its kind: `tel:+14155550123` is `+14155550123`."""
+    return urn_parts(urn)["path"]
 
 
 def attachment_parts(attachment: Any) -> dict[str, str]:

@@ -230,8 +230,8 @@ FUNCTIONS: dict[str, str] = {
     **{name: name for name in vars(library) if name.startswith("has_")},
     **{name: name for name in (
         "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "first_word", "format_date",
-        "format_datetime", "format_location", "format_number", "format_time", "is_error", "mean", "parse_datetime",
-        "parse_json", "read_chars", "regex_match", "remove_first_word", "repeat", "replace_time", "round_down",
+        "format_datetime", "format_location", "format_number", "format_time", "format_urn", "is_error", "legacy_add", "mean",
+        "parse_datetime", "parse_json", "read_chars", "regex_match", "remove_first_word", "repeat", "replace_time", "round_down",
         "round_up", "text_compare", "text_length", "text_slice", "url_encode", "urn_parts", "weekday", "word_count", "word_slice",
     )},
     "abs": "absolute", "boolean": "truth", "char": "char_of", "clean": "cleaned", "code": "char_code",
@@ -258,12 +258,12 @@ _NUMBERS = frozenset({
 _FALLIBLE = frozenset({
     "to_number", "date_of", "datetime_of", "format_date", "format_datetime", "format_time", "datetime_add",
     "datetime_diff", "epoch", "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time",
-    "format_number", "percentage", "char_code",
+    "format_number", "percentage", "char_code", "legacy_add",
 })  # fmt: skip
 """The functions that fail where a value is no number, no time or has no such word."""
 _ANY = frozenset({
     "part_of", "parse_json", "split_parts", "unique_values", "reversed_values", "attachment_parts", "urn_parts",
-    "truth",
+    "truth", "legacy_add",
 })  # fmt: skip
 _OPERATORS: Mapping[str, Callable[[Decimal, Decimal], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": library.power,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from bot.cli.importing.conversations import SourceMessage
@@ -51,6 +52,11 @@ class RapidProContact:
     language: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Its address on WhatsApp."""
+        return f"whatsapp:{self.number}"
 
 
 class UnwrittenAction(Exception):
@@ -102,15 +108,15 @@ class SessionTexts:
         return said
 
     def localized(self, uuid: str, key: str, default: list[Any]) -> list[Any]:
-        """Texts in the contact's language, where the flow has them."""
+        """Texts in the contact's language, each where the flow has it."""
         flow = self._session.runs[-1].flow
         wanted = language_of(self._session.contact.language or flow.language)
         if wanted == language_of(flow.language) and not flow.is_glific:
             return default
         for code, translated in flow.localization.items():
-            texts = [text for text in (translated.get(uuid) or {}).get(key) or () if text is not None]
-            if language_of(code) == wanted and len(texts) >= len(default) and any(texts):
-                return texts
+            texts = (translated.get(uuid) or {}).get(key) or ()
+            if language_of(code) == wanted and any(texts):
+                return [text or own for text, own in zip_longest(texts, default) if text or own]
         return default
 
     def value(self, path: Path) -> Any:
@@ -128,8 +134,12 @@ class SessionTexts:
                 return self._session.contact.fields.get(key, "")
             case "contact", parts:
                 return self._of_contact(parts)
-            case "urns", ["tel" | "whatsapp" as scheme]:
-                return f"{scheme}:+{self._session.contact.number}"
+            case "urns", ["tel"]:
+                return f"tel:+{self._session.contact.number}"
+            case ("urns", ["whatsapp"]) | ("input", ["urn"]):
+                return self._session.contact.address
+            case "urns", []:
+                return [self._session.contact.address]
             case "input", ([] | ["text"]):
                 return self._session.input
             case "input", _:
@@ -176,6 +186,12 @@ class SessionTexts:
                 return library.first_word(self._session.contact.name)
             case ["id" | "uuid" | "phone"]:
                 return self._session.contact.number
+            case ["tel" | "tel_e164"]:
+                return f"+{self._session.contact.number}"
+            case ["urn"]:
+                return self._session.contact.address
+            case ["urns", *rest]:
+                return _within([self._session.contact.address], rest)
             case ["groups", *rest]:
                 return _within(self._session.contact.groups, rest)
         return ""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bot.cli.importing.imported import shortened, unsendable
 from bot.cli.importing.rapidpro.expressions import Untranslatable, parts_of
+from bot.cli.importing.rapidpro.flow_texts import FlowTexts
 from bot.cli.importing.rapidpro.messages import ROW_TITLE, RapidProMessage, file_of, message_of
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.reading import Data, RapidProNode, result_key
@@ -49,7 +50,7 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         return
     if message.choices and text:
         _files(steps, media)
-        steps.add(*_said_with_buttons(steps, asked))
+        _said_with_buttons(steps, asked, uuid)
         return
     has_caption = media and media[-1][0] != "audio" and not _may_fail(media[-1][1])
     above = media[-1:] if has_caption else []  # the file with the text as its caption
@@ -105,7 +106,7 @@ def _may_be_empty(text: str) -> bool:
         return False
 
 
-def _said_with_buttons(steps: NodeSteps, message: RapidProMessage) -> tuple[Step, str]:
+def _said_with_buttons(steps: NodeSteps, message: RapidProMessage, uuid: str) -> None:
     """A message with quick replies that nothing waits for."""
     texts, node = steps.texts, steps.node
     note = "nothing waits for an answer to this message: a tap on its buttons is a message like any other"
@@ -116,7 +117,23 @@ def _said_with_buttons(steps: NodeSteps, message: RapidProMessage) -> tuple[Step
     said: Step = {"say": texts.text(node, message.text)}
     if shown:
         said["buttons"] = {title: {"payload": f"reply:{title}"} for title in shown}
-    return said, first_words(message.text) or "say"
+    local: dict[str, Step] = {code: {"say": texts.text(node, text)} for code, text in texts.translated(uuid, "text")}
+    for code, replies in _translated_replies(texts, uuid, message.choices).items():
+        local.setdefault(code, {})["buttons"] = {
+            title: shortened([reply], BUTTON_TITLE)[0]
+            for title, reply in zip(message.choices, replies, strict=True)
+            if title in shown
+        }
+    steps.add(said, first_words(message.text) or "say", texts=local)
+
+
+def _translated_replies(texts: FlowTexts, uuid: str, titles: Sequence[str]) -> dict[str, list[str]]:
+    """The quick replies in each language that has some of them; the others are as in the flow's own language."""
+    found: dict[str, list[str]] = {}
+    for place in range(len(titles)):
+        for code, reply in texts.translated(uuid, "quick_replies", place):
+            found.setdefault(code, [*titles])[place] = reply
+    return found
 
 
 def ask_without_text(steps: NodeSteps, asks: RapidProNode) -> None:
@@ -195,13 +212,10 @@ def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, 
         step["list"] = {"button": (message.button or "Choose")[:BUTTON_TITLE], "rows": rows}
         return json.dumps(cut, ensure_ascii=False) if cut else ""
     step["options"] = shown
-    for language in list(local):
-        found = (texts.translated(uuid, "quick_replies", at) for at in range(len(titles)))
-        replies = [text for each in found for code, text in each if code == language]
-        if len(replies) == len(titles):
-            short = shortened(replies, ROW_TITLE)
-            local[language]["options"] = dict(zip(shown, short, strict=True))
-            cut |= {each: reply for each, reply in zip(short, replies, strict=True) if each != reply}
+    for language, replies in _translated_replies(texts, uuid, titles).items():
+        short = shortened(replies, ROW_TITLE)
+        local.setdefault(language, {})["options"] = dict(zip(shown, short, strict=True))
+        cut |= {each: reply for each, reply in zip(short, replies, strict=True) if each != reply}
     return json.dumps(cut, ensure_ascii=False) if cut else ""
 
 

@@ -67,6 +67,7 @@ class RapidProFlow:
     is_glific: bool
     keywords: tuple[str, ...] = ()
     astray: tuple[str, ...] = ()  # exits that lead to nodes that are not there
+    elsewhere: tuple[RapidProNode, ...] = ()  # nodes for contacts of other channels than WhatsApp
 
 
 @immutable
@@ -185,14 +186,42 @@ def _flow(data: Data, where: str) -> RapidProFlow:
         uuid: replace(node, exits={key: to if to in nodes else "" for key, to in node.exits.items()})
         for uuid, node in nodes.items()
     }
+    split = {uuid: _on_whatsapp(node) for uuid, node in nodes.items()}
+    kept = [*_reached(split), *({*nodes} - {*_reached(nodes)})]
+    elsewhere = tuple(node for uuid, node in nodes.items() if uuid not in kept)
+    nodes = {uuid: node for uuid, node in split.items() if uuid in kept}
     version = re.match(r"\d+", str(data.get("spec_version", "13")))
     language = str(data.get("language") or "eng")
     return RapidProFlow(
         str(data.get("uuid") or data.get("name") or where), str(data.get("name") or "Flow"), language, nodes,
         data.get("localization") or {}, int(data.get("expire_after_minutes") or 0), int(version[0]) if version else 13,
         language == "base" or "vars" in data or "keywords" in data or bool(keywords),
-        keywords or _texts(data.get("keywords")), astray,
+        keywords or _texts(data.get("keywords")), astray, elsewhere,
     )  # fmt: skip
+
+
+BY_CHANNEL = "@(urn_parts(contact.urn).scheme)"
+"""The operand of a split by channel."""
+
+
+def _on_whatsapp(node: RapidProNode) -> RapidProNode:
+    """The node with only the way that a contact on WhatsApp takes."""
+    router = node.router
+    if router is None or router.get("operand") != BY_CHANNEL:
+        return node
+    ways = (case["category_uuid"] for case in router.get("cases") or () if case.get("arguments") == ["whatsapp"])
+    category = node.categories.get(next(ways, str(router.get("default_category_uuid"))), {})
+    exit_uuid = category.get("exit_uuid", "")
+    only = {"cases": [], "categories": [category], "default_category_uuid": category.get("uuid")}
+    return replace(node, router={**router, **only}, exits={exit_uuid: node.exits.get(exit_uuid, "")})
+
+
+def _reached(nodes: Mapping[str, RapidProNode]) -> list[str]:
+    """The nodes to which the first one leads, and itself."""
+    found = [*nodes][:1]
+    for uuid in found:
+        found += (to for to in dict.fromkeys(nodes[uuid].exits.values()) if to and to not in found)
+    return found
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -242,12 +271,13 @@ def _migrated(data: Data, where: str) -> Data:
     language = str(data.get("base_language") or "base")
     localization: dict[str, dict[str, Any]] = {}
 
-    def said(value: Any, uuid: str, key: str) -> str:
+    def said(value: Any, uuid: str, key: str, place: int = 0) -> str:
         if not isinstance(value, Mapping):
             return old_template(str(value or ""))
         for other, text in value.items():
             if other != language and isinstance(text, str):
-                localization.setdefault(other, {}).setdefault(uuid, {})[key] = [old_template(text)]
+                texts = localization.setdefault(other, {}).setdefault(uuid, {}).setdefault(key, [])
+                texts += [""] * (place - len(texts)) + [old_template(text)]
         return old_template(str(value.get(language) or next(iter(value.values()), "")))
 
     try:
@@ -270,16 +300,22 @@ def _migrated(data: Data, where: str) -> Data:
 
 def _old_actions(node: Data, said: Any) -> Data:
     exit_uuid = node.get("exit_uuid") or f"{node['uuid']}-exit"
-    actions = [action for each in node.get("actions") or () for action in _old_action(each, said)]
+    listed = enumerate(node.get("actions") or ())  # older ones have no uuid
+    actions = [
+        action
+        for place, each in listed
+        for action in _old_action({**each, "uuid": each.get("uuid") or f"{node['uuid']}-{place}"}, said)
+    ]
     exits = [{"uuid": exit_uuid, "destination_uuid": node.get("destination")}]
     return {"uuid": node["uuid"], "actions": actions, "exits": exits}
 
 
 def _old_action(action: Data, said: Any) -> Iterator[Data]:
-    uuid, kind = action.get("uuid", ""), action["type"]
+    uuid, kind = action["uuid"], action["type"]
     match kind:
         case "reply" | "say":
-            replies = [said(each, uuid, "quick_replies") for each in action.get("quick_replies") or ()]
+            listed = enumerate(action.get("quick_replies") or ())
+            replies = [said(each, uuid, "quick_replies", place) for place, each in listed]
             media = [said(each, uuid, "attachments") for each in [action.get("media")] if each]
             text = said(action.get("msg"), uuid, "text")
             yield {"type": "send_msg", "uuid": uuid, "text": text, "attachments": media, "quick_replies": replies}
@@ -397,7 +433,8 @@ def _old_test(rule: Data, category: str, said: Any) -> tuple[str, list[Any]]:
             return "has_group", [test["test"]["uuid"], test["test"]["name"]]
         case kind:
             keys = ("min", "max") if kind == "between" else ("test",)
-            arguments = [said(test[key], rule["uuid"], "arguments") for key in keys if key in test]
+            given = enumerate(key for key in keys if key in test)
+            arguments = [said(test[key], rule["uuid"], "arguments", place) for place, key in given]
             return _OLD_TESTS.get(kind, f"has_{kind}"), arguments
 
 
@@ -443,9 +480,8 @@ def _new_path(root: str, rest: str) -> str:
             part = "input" if more == "text" else more
             return f"results.{first}{'.' if part else ''}{part}" if first else "results"
         case "contact":
-            known = ("name", "first_name", "language", "groups", "uuid", "id", "urn", "")
-            schemes = ("tel", "tel_e164", "twitter", "telegram", "facebook", "mailto", "whatsapp")
-            if first in schemes:
+            known = ("name", "first_name", "language", "groups", "uuid", "id", "urn", "tel", "tel_e164", "")
+            if first in ("twitter", "telegram", "facebook", "mailto", "whatsapp"):
                 return f"urns.{first}"
             return f"contact.{rest}".rstrip(".") if first in known else f"fields.{rest}"
         case "step":

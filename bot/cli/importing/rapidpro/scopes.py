@@ -11,6 +11,9 @@ from bot.cli.importing.rapidpro.reading import RapidProExport, RapidProFlow, Rap
 
 RESULT_PARTS = ("value", "category", "category_localized", "input", "extra", "name")
 _DAYS = {"current_date": "today", "tomorrow": "(today + days(1))", "yesterday": "(today - days(1))"}  # of Glific
+ADDRESS = '("whatsapp:" ~ contact.id)'
+"""The contact's address: the bot writes on WhatsApp, whatever the channel was."""
+_WRITTEN_NUMBER = "a phone number is shown as +14155550123, not as in its country"
 _LIBRARY = frozenset(name for name in vars(library) if not name.startswith("__"))
 
 
@@ -111,10 +114,14 @@ class FlowScope:
             case "contact", parts:
                 return self._contact(parts)
             case (("urns" | "contact"), ["urns"]):
-                return f'[("tel:+" ~ contact.id), {self.other_addresses()}]', "any"
-            case "urns", [scheme]:
-                tel = scheme in ("tel", "whatsapp", "tel_e164")
-                return (f"({quoted(f'{scheme}:+')} ~ contact.id)", "text") if tel else ('""', "text")
+                return f"[{ADDRESS}, {self.other_addresses()}]", "any"
+            case "urns", ["whatsapp"]:
+                return ADDRESS, "text"
+            case "urns", ["tel"]:
+                self.remarks.append(_WRITTEN_NUMBER)
+                return '("tel:+" ~ contact.id)', "text"
+            case "urns", [_]:
+                return '""', "text"
             case "input", parts:
                 return self._input(parts)
             case ("run", ["flow", "name"]) | ("flow", ["name"]):
@@ -178,8 +185,11 @@ class FlowScope:
                 return "language", "text"
             case ["groups", *_]:
                 return _part("contact.tags", parts[1:])
-            case ["urn"] | ["tel"] | ["tel_e164"]:
-                return '("tel:+" ~ contact.id)', "text"
+            case ["urn"]:
+                return ADDRESS, "text"
+            case ["tel"] | ["tel_e164"]:
+                self.remarks.append(_WRITTEN_NUMBER)
+                return '("+" ~ contact.id)', "text"
         raise Untranslatable(f"@contact.{'.'.join(parts)}")
 
     def _input(self, parts: list[str]) -> tuple[str, str]:
@@ -198,7 +208,7 @@ class FlowScope:
             case ["type"]:
                 return '"msg"', "text"
             case ["urn"]:
-                return '("tel:+" ~ contact.id)', "text"
+                return ADDRESS, "text"
         raise Untranslatable(f"@input.{'.'.join(parts)}")
 
     def _webhook(self, parts: list[str]) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from bot.cli.importing.rapidpro.message_actions import ask_without_text
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.query_groups import GroupQuery, group_steps
 from bot.cli.importing.rapidpro.reading import (
+    BY_CHANNEL,
     MEDIA_TESTS,
     Data,
     RapidProExport,
@@ -58,6 +59,9 @@ class BotTranslation:
             if uuid not in recorded:
                 self.bot.conversations += FlowWays(self.names, uuid).conversations()
         for uuid, flow in self.export.flows.items():
+            for node in flow.elsewhere:
+                why = "only contacts of other channels than WhatsApp come here: left out"
+                self.bot.nearly(place_of(flow, node), why, self.names.flows[uuid])
             for exit_ in flow.astray:
                 why = "this node is not in the export: the flow ends there"
                 self.bot.lost(f"{flow.name} > {exit_}", why, self.names.flows[uuid])
@@ -236,7 +240,8 @@ class FlowTranslation:
             ask_without_text(steps, node)
         if node.router is not None:
             self._add_router(node, steps)
-        self.steps |= steps.finished(self.texts.target(node.target()), node.uuid in self.rounds)
+        default = (node.router or {}).get("default_category_uuid")
+        self.steps |= steps.finished(self.texts.target(node.target(default)), node.uuid in self.rounds)
 
     def _asked(self, node: RapidProNode) -> RapidProNode | None:
         """The node that waits for the answer to the last message of this one: itself, or the next node."""
@@ -295,8 +300,10 @@ class FlowTranslation:
         if router["type"] == "random":
             return self._random(node, router, steps)
         operand = str(router.get("operand") or "@input.text")
+        if operand == BY_CHANNEL:
+            self.texts.nearly(node, "the bot is on WhatsApp: the ways of other channels are left out")
         cases = [(str(case["category_uuid"]), *self._case(node, operand, case)) for case in router.get("cases") or ()]
-        subject = self.texts.value(node, operand) if router.get("result_name") or not cases else ""
+        subject = self.texts.value(node, operand) if router.get("result_name") else ""
         default = str(router.get("default_category_uuid") or next(iter(node.categories), ""))
         last = self.texts.target(node.target(default))
         failing = {"errors": {"else": last}} if self.texts.can_fail else {}
@@ -315,10 +322,10 @@ class FlowTranslation:
             branch.pop()
         if branch:
             steps.add({"branch": [*branch, {"else": last}], **failing}, f"split {label_of(node)}", name)
-        elif not router.get("result_name"):
-            steps.add({"branch": [{"else": last}]}, label_of(node), name)
-        else:
+        elif router.get("result_name"):
             steps.listed[-1].step["then"] = last
+        elif name:
+            steps.add({"branch": [{"else": last}]}, label_of(node), name)
         return None
 
     def _title(self, node: RapidProNode, uuid: str) -> str:

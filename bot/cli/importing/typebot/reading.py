@@ -196,8 +196,9 @@ def read(path: str, data: Any) -> TypebotExport:
     """Read one export; raises `UnreadableExport`, with the file and the place in it."""
     reader = _Reader(path)
     document = reader.map("$", data)
-    if str(document.get("version")) not in _VERSIONS:
-        why = f"it has version {document.get('version')}, not 3 to 6 (open it in Typebot, export it again)"
+    version = str(document.get("version") or "3")  # the oldest exports name none
+    if version not in _VERSIONS:
+        why = f"it has version {version}, not 3 to 6 (open it in Typebot, export it again)"
         raise reader.no("$.version", why)
     name = str(document.get("name") or "Typebot")
     groups = tuple(reader.group(place, each, name) for place, each in reader.list("$.groups", document["groups"]))

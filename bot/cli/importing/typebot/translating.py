@@ -126,7 +126,9 @@ class TypebotTranslator:
             elif block.is_of_web_page:
                 self._mark(block, "", "it acts on a web page alone: left out, as Typebot does in WhatsApp")
                 block = self._shared.export.after(block)
-            elif pending is None and block.type in BUBBLES and not self._is_sent(block):
+            elif _is_left_out(block):
+                why = _why_unsent(block)
+                self._mark(block, "", *([why] if why else []), fate=Fate.LOST)
                 block = self._shared.export.after(block)
             elif block.type == "Return":
                 self._mark(block, "", "the conversation ends here")
@@ -174,25 +176,6 @@ class TypebotTranslator:
         mapped = (block.options, *(block.options.get("responseVariableMapping") or []))
         written = {*map(self._shared.title, mapped), *saved_names(self._shared.export, block)}
         return bool(written & self._texts.reads(pending.text))
-
-    def _is_sent(self, block: TypebotBlock) -> bool:
-        url = str(block.content.get("url") or "")
-        if block.type == "text":
-            if not block.text.strip():
-                self._mark(block, "")
-            return bool(block.text.strip())
-        if not url:
-            self._mark(block, "")
-            return False
-        if block.type == "image" and not PLACEHOLDER.match(url) and not is_shown_image(url):
-            why = "WhatsApp shows no GIF and no SVG, so Typebot leaves it out there, too: send it as a video or a PNG"
-            self._mark(block, "", why, fate=Fate.LOST)
-            return False
-        is_file = block.type in ("image", "audio") or (block.type == "video" and not video_text(url))
-        if is_file and not PLACEHOLDER.search(url) and (why := unsendable(block.type, url)):
-            self._mark(block, "", why, fate=Fate.LOST)
-            return False
-        return True
 
     def _write(self, block: TypebotBlock, name: str, pending: TypebotBlock | None) -> Step:
         if pending is not None and block.type in INPUTS:
@@ -321,11 +304,30 @@ def _is_silent(block: TypebotBlock) -> bool:
     return block.type not in (*BUBBLES, *INPUTS, "Redirect", "Wait", "Typebot link", "Return")
 
 
+def _why_unsent(block: TypebotBlock) -> str | None:
+    """Why a bubble is not sent; "" for one that has nothing to send, and None for one that is sent."""
+    url = str(block.content.get("url") or "")
+    if block.type == "text":
+        return None if block.text.strip() else ""
+    if not url:
+        return ""
+    if block.type == "image" and not PLACEHOLDER.match(url) and not is_shown_image(url):
+        return "WhatsApp shows no GIF and no SVG, so Typebot leaves it out there, too: send it as a video or a PNG"
+    is_file = block.type in ("image", "audio") or (block.type == "video" and not video_text(url))
+    return (unsendable(block.type, url) or None) if is_file and not PLACEHOLDER.search(url) else None
+
+
+def _is_left_out(block: TypebotBlock) -> bool:
+    return block.type in BUBBLES and _why_unsent(block) is not None
+
+
 def _waits_for_question(export: TypebotExport, block: TypebotBlock) -> bool:
     """Return whether Typebot sends a text together with the buttons that follow, or a question follows at once."""
     after = export.after(block)
-    while after is not None and after.type == "Jump" and after is not (after := export.jumped(after)):
-        continue
+    seen: set[str] = set()
+    while after is not None and after.id not in seen and (after.type == "Jump" or _is_left_out(after)):
+        seen.add(after.id)
+        after = export.jumped(after) if after.type == "Jump" else export.after(after)
     if after is not None and after.type in CHOICES[1:] and not after.options.get("isMultipleChoice"):
         return False
     if after is not None and after.type in INPUTS and after.type not in CHOICES:
@@ -339,7 +341,7 @@ def _leads_to_choices(export: TypebotExport, block: TypebotBlock | None, seen: s
     seen.add(block.id)
     if block.type == "choice input":
         return True
-    if not _is_silent(block):
+    if not _is_silent(block) and not _is_left_out(block):
         return False
     after = export.jumped(block) if block.type == "Jump" else export.after(block)
     branches = [export.behind(item.edge) for item in block.items]

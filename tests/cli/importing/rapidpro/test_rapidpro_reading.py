@@ -24,7 +24,7 @@ def files(data: Any) -> list[ExportFile]:
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
         ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
         ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
-        ("@contact.tel_e164", "@urns.tel_e164"),
+        ("@contact.tel_e164 @contact.twitter", "@contact.tel_e164 @urns.twitter"),
     ],
 )
 def test_an_old_expression_becomes_one_of_today(old: str, new: str) -> None:
@@ -71,6 +71,20 @@ def test_an_old_flow_is_read_as_nodes() -> None:
     assert flow.nodes["a2"].actions[0]["text"] == "@results.drink it is"
     assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]}
     assert flow.nodes["w1"].waits == {"type": "msg"} and flow.nodes["w1"].target("r1") == "a2"
+
+
+def test_translations_of_old_actions_without_ids_stay_apart() -> None:
+    replies = [{"eng": "Yes", "fra": "Oui"}, {"eng": "Maybe"}, {"eng": "No", "fra": "Non"}]
+    says = [
+        {"type": "reply", "msg": {"eng": "Tea?", "fra": "Thé?"}, "quick_replies": replies},
+        {"type": "reply", "msg": {"eng": "Bye", "fra": "Salut"}},
+    ]
+    node = {"uuid": "a", "destination": None, "actions": says}
+    old = {"base_language": "eng", "entry": "a", "metadata": {"name": "Tea", "uuid": "f"}, "action_sets": [node]}
+    flow = read_files(files({"flows": [old]})).flows["f"]
+    ask, bye = flow.nodes["a"].actions
+    assert flow.localization["fra"][ask["uuid"]] == {"text": ["Thé?"], "quick_replies": ["Oui", "", "Non"]}
+    assert flow.localization["fra"][bye["uuid"]] == {"text": ["Salut"]}
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,38 @@ def test_translations_are_those_of_the_contacts_language(tmp_path: Path) -> None
     assert alike(bot, tmp_path)[1] == 3
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_quick_replies_are_translated_each_by_itself(waits: bool, tmp_path: Path) -> None:
+    flow, end = ExportedFlow("Main"), new_id()
+    asks = router(("has_any_word", ["yes oui"], "Yes"), to={"Yes": end, "Other": end}) if waits else None
+    flow.node({**says("Tea?", "Yes", "No"), "uuid": "m 1"}, router=asks, to=end)
+    flow.node({**says("Well?", "Now", "Later"), "uuid": "m 2"}, uuid=end)
+    flow.data["localization"]["fra"] = {
+        "m 1": {"text": ["Du thé?"], "quick_replies": ["Oui", ""]},
+        "m 2": {"quick_replies": ["Maintenant", "Plus tard"]},
+    }
+    bot = imported(flow)
+    proof = proved(bot, tmp_path)
+    assert proof.messages > 0 and proof.differences == ()
+    assert bot.locales["fr"]["main"]["well"]["buttons"] == {"Now": "Maintenant", "Later": "Plus tard"}
+
+
+def test_a_split_by_channel_takes_the_way_of_whatsapp(tmp_path: Path) -> None:
+    flow, sms, whatsapp = ExportedFlow("Main"), new_id(), new_id()
+    cases = [("has_only_phrase", ["tel"], "SMS"), ("has_only_phrase", ["whatsapp"], "WhatsApp")]
+    split = router(
+        *cases, to={"SMS": sms, "WhatsApp": whatsapp}, wait=False, operand="@(urn_parts(contact.urn).scheme)"
+    )
+    flow.node(says("Hi"), router=split)
+    flow.node(says("Reply YES"), uuid=sms)
+    flow.node(says("You are @contact.urn, @(format_urn(urns.tel))"), uuid=whatsapp)
+    bot = imported(flow)
+    assert alike(bot, tmp_path) == (2, 1)
+    assert [*steps_of(bot)] == ["hi", "you_are"]
+    assert "the ways of other channels are left out" in notes_of(bot, Fate.NEARLY)
+    assert "only contacts of other channels than WhatsApp come here" in notes_of(bot, Fate.NEARLY)
+
+
 def test_the_language_of_most_flows_is_that_of_the_bot(tmp_path: Path) -> None:
     flows = [ExportedFlow(name, language=code) for name, code in (("A", "spa"), ("B", "eng"), ("C", "eng"))]
     for flow in flows:

@@ -58,10 +58,11 @@ def test_the_command_writes_a_bot_with_a_test_of_each_conversation(tmp_path: Pat
     assert "no problems" in written.out and f"`bot dev {tmp_path / 'shop'}`" in written.out
 
 
-def test_up_to_version_5_a_block_is_the_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["3", None])
+def test_up_to_version_5_a_block_is_the_start(version: str | None, tmp_path: Path) -> None:
     edge = SHOP["events"][0]["outgoingEdgeId"]
     begin = {"id": "g 0", "title": "Start", "blocks": [{"id": "b 0", "type": "start", "outgoingEdgeId": edge}]}
-    old = SHOP | {"version": "3", "events": None, "groups": [begin, *SHOP["groups"]]}
+    old = SHOP | {"version": version, "events": None, "groups": [begin, *SHOP["groups"]]}
     bot, proof = proved(tmp_path, old)
     assert bot.flows["shop"] == imported(SHOP).flows["shop"]
     assert (proof.conversations, proof.alike) == (3, 3)
@@ -91,6 +92,13 @@ def test_a_picture_that_the_gateway_does_not_take_is_lost(tmp_path: Path) -> Non
     bot, _ = proved(tmp_path, export(("Hello", [block("image", content={"url": url}), text("Hi!"), pictures])))
     lost = [node.note for node in bot.nodes if node.fate is Fate.LOST]
     assert len(lost) == 2 and all("the gateway takes no .webp" in note for note in lost)
+
+
+@pytest.mark.parametrize("question", [buttons("Yes"), block("text input")])
+def test_a_question_takes_the_text_above_a_picture_that_is_not_sent(question: Any, tmp_path: Path) -> None:
+    picture = block("image", content={"url": "https://shop.example/a.gif"})
+    bot, proof = proved(tmp_path, export(("Hello", [text("Ready?"), picture, question])))
+    assert [step["ask"] for step in bot.flows["shop"]["steps"].values()] == ["Ready?"] and proof.differences == ()
 
 
 def test_variables_are_not_called_as_what_a_request_gives(tmp_path: Path) -> None:
