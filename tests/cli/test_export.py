@@ -71,4 +71,4 @@ def test_its_schema_describes_each_document(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     told = call("export", make_bot(tmp_path, "flow: [\n"))
-    assert told.code == 1 and "flows/main.yml:2:1: E002" in told.err and told.out == ""
+    assert told.code == 1 and "flows/main.yml:1:7: E002" in told.err and told.out == ""
