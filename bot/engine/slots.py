@@ -566,7 +566,7 @@ class _SlotSearch:
     """Looks in the words of a message for answers to the active flow's slots.
 
     ``found`` are the places of the answers, by step, and ``used`` their words. The words in ``unsure`` may mean an
-    answer to a step or not, so no part of them is one.
+    answer to a step or not, so no part of them is taken.
     """
 
     def __init__(self, turn: TurnContext, words: Sequence[str]) -> None:
