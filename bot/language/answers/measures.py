@@ -1,14 +1,15 @@
 """The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
 
+import re
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
-from bot.language.answers.phrases import LANGUAGES, phrase_pattern
+from bot.language.answers.phrases import LANGUAGES, all_phrases, phrase_pattern
 from bot.language.answers.readers import read_number
 from bot.language.answers.segments import TokenizedText, in_each_language
-from bot.language.answers.titles import has_word, is_known, place_at
+from bot.language.answers.titles import has_word, is_known, only_value, place_at
 from bot.language.answers.words import Kind
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise, singular
@@ -29,7 +30,6 @@ _UNITS = frozenset[str]().union(*MEASURES.values())
 _SIGNS = {"%": {"percent"}, "€": {"euro"}, "£": {"pound"}, "$": {"dollar", "other money"}}  # R$, A$ and pesos, too
 _GLUED = lazy_pattern(r"(?<=\d)(?=[^\W\d_])")
 _FIGURES = lazy_pattern(r"\d+")
-_OF = lazy_pattern(r"(\S)\s+(?:out of|of|de|sur|von|van de|van|su|dari|em|sobre|из|من)\s+(\S+[\s.!]*)$")  # a scale
 _MOST_OF_NUMBERED = 6  # words
 _SHORTEST_THING = 3  # letters
 
@@ -59,26 +59,25 @@ def numbered(answer: str, question: str, language: str | None) -> int | None:
 
     None if the answer says more.
     """
-    things = _things_asked_for(question, language) if 0 < answer.count(" ") < _MOST_OF_NUMBERED else ()
+    things = _things_asked_for(question, language) if 0 < answer.count(" ") < _MOST_OF_NUMBERED else None
     if not things:
         return None
 
     def read(text: TokenizedText) -> int | None:
-        found: list[Decimal | int] = []
-        named, index = False, 0
-        while index < text.length:
-            number = number_at(text.tokens, text.marks, index, text.words, True) if named else None  # not "2 floors"
+        tokens = text.tokens.tokens
+
+        def piece_at(start: int) -> tuple[int, Decimal | None]:
+            is_named = not things.isdisjoint(tokens[:start])  # not "2 floors"
+            number = number_at(text.tokens, text.marks, start, text.words, True) if is_named else None
             if number is not None:
-                end, place = number[0], number[2]
-            elif text.tokens.tokens[index] in things:
-                named, end, place = True, index + 1, None
-            else:
-                end, place = place_at(text, index)
-            if end == index:
-                return None
-            found += [] if place is None else [place]
-            index = end
-        return int(found[0]) if named and len(found) == 1 and not found[0] % 1 else None
+                return number[0], number[2]
+            if tokens[start] in things:
+                return start + 1, None
+            end, place = place_at(text, start)
+            return end, None if place is None else Decimal(place)
+
+        found = None if things.isdisjoint(tokens) else only_value(text, piece_at)
+        return None if found is None or found % 1 else int(found)
 
     return in_each_language(answer, language, read)
 
@@ -96,10 +95,17 @@ def _things_asked_for(question: str, language: str | None) -> frozenset[str]:
 
 def without_scale(answer: str, question: str, most: float | None, language: str | None) -> str:
     """A text without the end of the scale that its question or its variable has: "8" for "8 out of 10" and "8/10"."""
-    value, _, end = _OF.sub(r"\1/\2", answer).rstrip(" .!").rpartition("/")
+    value, _, end = _scale_end().sub(r"\1/\2", answer).rstrip(" .!").rpartition("/")
     read = read_number(end, language) if value else None
     scale = {most, *map(float, _FIGURES.findall(question))}
     return value if read is not None and float(read.value) in scale else answer
+
+
+@cache
+def _scale_end() -> re.Pattern[str]:
+    """The pattern of "out of 10" at the end of a text, in any language, with the character before it."""
+    between = "|".join(sorted(map(re.escape, all_phrases("out of")), key=len, reverse=True))
+    return re.compile(rf"(\S)\s+(?:{between})\s+(\S+[\s.!]*)$")
 
 
 def without_counted(answer: str, question: str, language: str | None) -> str:

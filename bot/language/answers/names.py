@@ -172,7 +172,7 @@ def read_name(text: str, language: str | None) -> str | None:
         or all(word in alone for word in words)
         or (" " in name and words[0] in beginnings and name.split()[-1][0].islower())
         or any(word in _OR for word in normalise(name).split()[1:-1])
-        or normalise(name) in all_phrases("calling off") | all_phrases("in place of a name")
+        or any(normalise(name) in all_phrases(key) for key in ("calling off", "in place of a name"))
     ):
         return None
     return name

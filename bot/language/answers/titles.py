@@ -1,10 +1,10 @@
 """Finds the title that a text means, also by a number in the title, or within a sentence."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date, datetime, time, tzinfo
 from decimal import Decimal
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
@@ -18,6 +18,7 @@ from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import read_clock
 from bot.language.source.word_matching import has_plural, normalise
 
+Number = TypeVar("Number", int, Decimal)
 _STRICT = frozenset("<>≤≥")
 _SET_OFF = lazy_pattern(r"[,;:(–—-]")
 
@@ -78,18 +79,22 @@ def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
 def place_in(text: str, language: str | None) -> int | None:
     """The place in a list that a text names, and nothing else: ``the second one  -> 2``."""
 
-    def read(text: TokenizedText) -> int | None:
-        places: list[int] = []
-        index = 0
-        while index < text.length:
-            end, place = place_at(text, index)
-            if end == index:
-                return None
-            places += [] if place is None else [place]
-            index = end
-        return places[0] if len(places) == 1 else None
+    return in_each_language(text, language, lambda text: only_value(text, partial(place_at, text)))
 
-    return in_each_language(text, language, read)
+
+def only_value(text: TokenizedText, piece_at: Callable[[int], tuple[int, Number | None]]) -> Number | None:
+    """The only value among the pieces of a text. ``piece_at`` gives the end of the piece that begins at a token, and
+    its value if it has one; the start itself if no piece begins there, and then the text has no value.
+    """
+    found: list[Number] = []
+    index = 0
+    while index < text.length:
+        end, value = piece_at(index)
+        if end == index:
+            return None
+        found += [] if value is None else [value]
+        index = end
+    return found[0] if len(found) == 1 else None
 
 
 def place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:

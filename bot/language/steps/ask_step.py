@@ -416,31 +416,23 @@ class AskStep(StepKind):
         """The value that a reply stands for. Raises `InvalidAnswer`, also for "3 weeks" where the question asks for
         days; where it asks for no time, the contact is asked back.
         """
-        text, language = reply.text, context.scope.get(CONTACT_LANGUAGE)
-        counts = variable.kind is ValueKind.NUMBER and text and not (text.isdecimal() or self.body.blank)
-        if counts and text and len(text) <= LONGEST:
-            text = self._number_in(variable, context, text)
-        elif variable.kind in _OF_TIMES and text and len(text) <= LONGEST:
+        text, language, asked = reply.text, context.scope.get(CONTACT_LANGUAGE), ""
+        if text and variable.kind is ValueKind.NUMBER and not (text.isdecimal() or self.body.blank):
+            asked = self._asked(context)
+            text = _number_in(text, variable, asked, language)
+        elif text and variable.kind in _OF_TIMES and len(text) <= LONGEST:
             text = without_first_of(text, self._question(context), language)
         value = variable.accept(Answer(text, reply.media, reply.location, reply.files), context.now, context.scope)
-        if counts and reply.text:
+        if asked and reply.text:
             if counted := counts_time(reply.text, language):
-                asked = asks_for_time(self._asked(context), language)
-                if asked == frozenset():
+                periods = asks_for_time(asked, language)
+                if periods == frozenset():
                     raise UnsureAnswer([value], open=True)
-                if asked is not None and not counted <= asked:
+                if periods is not None and not counted <= periods:
                     raise InvalidAnswer("it counts another time", variable.error, reply.text)
-            if self.measures_another(context, reply.text):
+            if measures_another(reply.text, asked, language):
                 raise InvalidAnswer("it measures something else", variable.error, reply.text)
         return value
-
-    def _number_in(self, variable: Variable, context: StepContext, text: str) -> str:
-        """The part of an answer that is the number, without words of the question: "10 lessons", "floor 3", "8/10"."""
-        asked, language = self._asked(context), context.scope.get(CONTACT_LANGUAGE)
-        if isinstance(variable, IntegerVariable):
-            place = numbered(text, asked, language)
-            text = without_scale(text, asked, variable.most, language) if place is None else str(place)
-        return without_counted(text, asked, language)
 
     def measures_another(self, context: StepContext, text: str) -> bool:
         """True if the number of a text measures something else than the question or its variable's name say: "5%"."""
@@ -643,6 +635,16 @@ def _declines(text: str, language: str | None) -> bool:
         or declines(text)
         or (says_no and topic_of(rest, language) in (BYE, SMILE, THANKS))
     )
+
+
+def _number_in(text: str, variable: Variable, asked: str, language: str | None) -> str:
+    """The part of an answer that is the number, without words of the question: "10 lessons", "floor 3", "8/10"."""
+    if len(text) > LONGEST:
+        return text
+    if isinstance(variable, IntegerVariable):
+        place = numbered(text, asked, language)
+        text = without_scale(text, asked, variable.most, language) if place is None else str(place)
+    return without_counted(text, asked, language)
 
 
 _NO_NAMES = (MOMENT, BOT, BYE, HELP, THANKS, GREETING)
