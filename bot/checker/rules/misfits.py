@@ -17,7 +17,7 @@ from bot.language.expressions.abstract_evaluation import has_field
 from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import Flow, Step, uses_of_all, uses_of_flow
+from bot.language.flow.definition import Flow, Step, keepers, uses_of_all, uses_of_flow
 from bot.language.keys.text_shapes import JINJA
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Null, Saved, Used
@@ -218,15 +218,15 @@ def find_unused_definitions(graph: Graph) -> Iterator[Finding]:
 @rule(whole=True, W311="a variable that another flow keeps, and this one does not")
 def find_unkept(graph: Graph) -> Iterator[Finding]:
     """Find variables that are always null, where another flow keeps one of this name with the contact."""
-    flows = graph.library.flows.values()
-    keepers = {name: flow.name for flow in flows if flow.shared is None for name in flow.kept}
-    for flow in (flow for flow in flows if flow.shared is None):
-        empty = [each for each in flow.variables.values() if each.name in keepers and _begins_empty(each)]
+    flows = graph.library.flows
+    kept = keepers(flows)
+    for flow in (flow for flow in flows.values() if flow.shared is None):
+        empty = [each for each in flow.variables.values() if each.name in kept and _begins_empty(each)]
         if not empty:
             continue
         read, given = {*_read_in(flow)}, {*_given_to(graph, flow)}
         for variable in (each for each in empty if each.name in read - given):
-            keeper = keepers[variable.name]
+            keeper = kept[variable.name]
             what = f'variable "{variable.name}" of flow {flow.name} is always null: nothing gives it a value, and only with'
             what += f" `keep: true` it is the one that flow {keeper} keeps"
             yield Finding.at("W311", variable.mark, what, f"add keep: true, as in flow {keeper}, or give it a value")

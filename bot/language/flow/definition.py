@@ -555,6 +555,11 @@ def form_signals(flows: Mapping[str, Flow]) -> dict[str, dict[str, Variable]]:
     }
 
 
+def keepers(flows: Mapping[str, Flow]) -> dict[str, str]:
+    """The variables that flows keep with the contact, each with the name of such a flow."""
+    return {name: flow.name for flow in flows.values() if flow.shared is None for name in flow.kept}
+
+
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
     """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():

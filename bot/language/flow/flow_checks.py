@@ -13,6 +13,7 @@ from bot.language.flow.definition import (
     Step,
     Trigger,
     certain_data,
+    keepers,
     steps_of,
     transitions_of_bot,
     transitions_of_flow,
@@ -57,7 +58,7 @@ def check(
         _check_bot_assignments(bot, flows, problems)
         _check_timing(bot, flows, problems)
     failing = failing_flows(flows, bot.words)
-    kept = {name: flow.name for flow in flows.values() if flow.shared is None for name in flow.kept}
+    kept = keepers(flows)
     for flow in flows.values():
         check_uses(uses_of_flow(flow), flow.variables, problems, kept=kept if flow.shared is None else {})
         check_loop_names(uses_of_flow(flow), flow, problems)

@@ -73,11 +73,7 @@ def _address_of(node: Node, problems: Problems, what: str, file: str = "") -> Te
         return url
     address = url.source
     if not is_link(address) or len(address) > URL:
-        fix = (
-            f"write it out, with https://{file}"
-            if "://" not in address
-            else "write the host, too: https://shop.example"
-        )
+        fix = "write the host, too: https://shop.example" if "://" in address else f"write it out, with https://{file}"
         if is_link("".join(address.split())):
             fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
         problems.add("E405", node.mark, f'{what}: "{address}" is no address', fix)
@@ -88,10 +84,8 @@ def media_address(kind: str) -> Form[Template | None]:
     """An address of media, which ends in no type that the gateway refuses for this kind."""
 
     def of(node: Node, problems: Problems, what: str) -> Template | None:
-        file = (
-            f"; for a file in the folder files write {kind}: {{file: {node.text}}}" if isinstance(node, Scalar) else ""
-        )
-        link = _address_of(node, problems, what, file)
+        written = node.text if isinstance(node, Scalar) else ""
+        link = _address_of(node, problems, what, f"; for a file in the folder files write {kind}: {{file: {written}}}")
         suffix = wrong_suffix(kind, link.source) if link is not None and link.constant else None
         if suffix is not None:
             fix = f"use {', '.join(MEDIA_SUFFIXES[kind])}"

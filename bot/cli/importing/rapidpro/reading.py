@@ -187,7 +187,7 @@ def _flow(data: Data, where: str) -> RapidProFlow:
         for uuid, node in nodes.items()
     }
     split = {uuid: _on_whatsapp(node) for uuid, node in nodes.items()}
-    kept = [*_reached(split), *({*nodes} - {*_reached(nodes)})]
+    kept = _reached(split) | (nodes.keys() - _reached(nodes))
     elsewhere = tuple(node for uuid, node in nodes.items() if uuid not in kept)
     nodes = {uuid: node for uuid, node in split.items() if uuid in kept}
     version = re.match(r"\d+", str(data.get("spec_version", "13")))
@@ -216,11 +216,14 @@ def _on_whatsapp(node: RapidProNode) -> RapidProNode:
     return replace(node, router={**router, **only}, exits={exit_uuid: node.exits.get(exit_uuid, "")})
 
 
-def _reached(nodes: Mapping[str, RapidProNode]) -> list[str]:
+def _reached(nodes: Mapping[str, RapidProNode]) -> set[str]:
     """The nodes to which the first one leads, and itself."""
-    found = [*nodes][:1]
-    for uuid in found:
-        found += (to for to in dict.fromkeys(nodes[uuid].exits.values()) if to and to not in found)
+    waiting = [*nodes][:1]
+    found = {*waiting}
+    while waiting:
+        more = {to for to in nodes[waiting.pop()].exits.values() if to} - found
+        found |= more
+        waiting += more
     return found
 
 

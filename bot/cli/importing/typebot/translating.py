@@ -126,8 +126,7 @@ class TypebotTranslator:
             elif block.is_of_web_page:
                 self._mark(block, "", "it acts on a web page alone: left out, as Typebot does in WhatsApp")
                 block = self._shared.export.after(block)
-            elif _is_left_out(block):
-                why = _why_unsent(block)
+            elif block.type in BUBBLES and (why := _why_unsent(block)) is not None:
                 self._mark(block, "", *([why] if why else []), fate=Fate.LOST)
                 block = self._shared.export.after(block)
             elif block.type == "Return":
