@@ -1,7 +1,7 @@
 """The checks that need all flows. `check` is the list."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from bot.language.expressions.filters import TITLE_OF
@@ -60,21 +60,7 @@ def check(
     failing = failing_flows(flows, bot.words)
     kept = keepers(flows)
     for flow in flows.values():
-        check_uses(uses_of_flow(flow), flow.variables, problems, kept=kept if flow.shared is None else {})
-        check_loop_names(uses_of_flow(flow), flow, problems)
-        for item in _assignments_of(flow):
-            _check_given(item, flow, kept, problems)
-        _check_cleared(flow, bot, kept, problems)
-        _check_kept_files(flow, problems)
-        _check_saves(flow, kept, problems)
-        _check_reports(flow, problems)
-        _check_forms(flow, bot, kept, problems)
-        _check_resets(flow, problems)
-        _check_runs(flow, flows, kept, targets, problems)
-        _check_failing_runs(flow, failing, problems)
-        _check_schedules(flow, flows, kept, problems)
-        _check_needed_by_triggers(flow, problems)
-        _check_slot_names(flow, problems)
+        FlowChecks(flow, bot, flows, kept, failing, targets, problems).check()
     check_shared(flows, problems)
     if BOT_FILE not in unread:
         _check_signals(bot, flows, problems)
@@ -117,6 +103,209 @@ def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
         yield from transition.set
 
 
+@dataclass(frozen=True)
+class FlowChecks:
+    """The checks of one flow."""
+
+    flow: Flow
+    bot: BotDefinition
+    flows: Mapping[str, Flow]
+    kept: Mapping[str, str]
+    """The variables that flows keep with the contact, each with the name of such a flow."""
+    failing: Collection[str]
+    """The flows that can end because a step failed."""
+    targets: Targets
+    problems: Problems
+
+    def check(self) -> None:
+        """Report what is wrong in the flow."""
+        uses = [*uses_of_flow(self.flow)]
+        check_uses(uses, self.flow.variables, self.problems, kept=self._kept_elsewhere)
+        check_loop_names(uses, self.flow, self.problems)
+        for item in _assignments_of(self.flow):
+            self._check_given(item)
+        self._check_cleared()
+        self._check_kept_files()
+        self._check_saves()
+        self._check_reports()
+        self._check_forms()
+        self._check_resets()
+        self._check_runs()
+        self._check_failing_runs()
+        self._check_schedules()
+        self._check_needed_by_triggers()
+        self._check_slot_names()
+
+    @property
+    def _kept_elsewhere(self) -> Mapping[str, str]:
+        """The variables that an unknown name may be meant for; a shared flow keeps none."""
+        return self.kept if self.flow.shared is None else {}
+
+    def _check_given(self, item: Assignment) -> None:
+        """Check that an input of a flow is one of its variables, and fits it."""
+        variable = self._declared(item.name, item.mark)
+        if variable is not None:
+            _check_constant(variable, item, self.problems, self.flow.variables)
+
+    def _check_cleared(self) -> None:
+        """Check that `clear` names variables of the flow, and none to which the same step has just given a value."""
+        own = {name: variable for name, variable in self.flow.variables.items() if name not in self.bot.common}
+        for step in self.flow.steps.values():
+            self._check_saved_and_cleared(step, own)
+        inherited = (item for transition in transitions_of_flow(self.flow) for item in transition.clear)
+        written = (item for item in inherited if item.mark.path == self.flow.mark.path)
+        for item in (*written, *(item for step in self.flow.steps.values() for item in step.options.clear)):
+            if item.name in self.bot.common:
+                _refuse_common(item, self.problems)
+            elif item.name is not None:
+                self._declared(item.name, item.mark)
+            elif ALL in own:
+                what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
+                self.problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
+
+    def _check_saved_and_cleared(self, step: Step, variables: Mapping[str, Variable]) -> None:
+        """A value that a step saves would be lost at once."""
+        options = step.options
+        lost = {options.save, *step.facts.gives} & {item.name for item in options.assigned(variables)}
+        lost -= {item.name for item in options.set}
+        for name in sorted(each for each in lost if each is not None):
+            what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
+            fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
+            self.problems.add("E123", options.clear[0].mark, what, fix)
+
+    def _check_kept_files(self) -> None:
+        """Only a `set` that is a step waits until the file of a message is kept."""
+        beside = [item for step in self.flow.steps.values() if not step.facts.keeps_files for item in step.options.set]
+        for item in (*beside, *(item for transition in transitions_of_flow(self.flow) for item in transition.set)):
+            variable = self.flow.variables.get(item.name)
+            read = {path[:2] for text in item.uses() for path in text.paths}
+            if isinstance(variable, FileVariable) and variable.keeps_files and ("message", "file") in read:
+                what = f'"{item.name}" keeps files, and nothing waits here until the file of the message is kept'
+                fix = f"set it in a step of its own: {{set: {{{item.name}: ...}}, errors: {{else: ...}}}}"
+                self.problems.add("E303", item.mark, what, fix)
+
+    def _check_saves(self) -> None:
+        for step in self.flow.steps.values():
+            if step.options.save is None:
+                continue
+            variable = self._declared(step.options.save, step.options.save_mark)
+            for saved in step.facts.saved_values:
+                if variable is None or (saved.altered and not check_written(variable, saved.altered, self.problems)):
+                    continue
+                if all(text.constant for text in templates_in(saved.value)):
+                    _check_value(variable, evaluate(saved.value, {}), saved.mark, self.problems)
+
+    def _check_reports(self) -> None:
+        """A step's `report` is no other step's name: both would be counted as one."""
+        for step in self.flow.steps.values():
+            name = step.options.report
+            if name is not None and name != step.name and name in self.flow.steps:
+                what = f'step "{step.name}": "report: {name}" is the name of another step'
+                fix = f'choose another name: without one the step is counted as "{step.name}"'
+                self.problems.add("E121", step.mark, what, fix)
+
+    def _check_forms(self) -> None:
+        """Check that forms ask for variables of the flow that somebody can write."""
+        for step in self.flow.steps.values():
+            if step.facts.form is None:
+                continue
+            for name, mark in step.facts.form.marks.items():
+                variable = self._declared(name, mark)
+                if variable is not None and not (variable.answered and variable.written):
+                    what = f'form: no page asks for "{name}": it is of type {variable.type}'
+                    self.problems.add("E303", mark, what, "ask for it in a question of its own")
+                elif name in self.bot.common:
+                    what = f'form: "{name}" is no variable of flow {self.flow.name}'
+                    self.problems.add("E303", mark, what, "declare it in the flow, and `set` it from there")
+
+    def _check_resets(self) -> None:
+        """Check that `reset` names steps of the flow that have `visits`."""
+        for step in self.flow.steps.values():
+            for item in step.options.reset:
+                other = self.flow.steps.get(item.text)
+                if other is None:
+                    fix = did_you_mean(item.text, self.flow.steps, "write a step of this flow that has `visits`")
+                    self.problems.add("E102", item.mark, f'no step "{item.text}" in flow {self.flow.name}', fix)
+                elif other.options.visits is None:
+                    what = f'step "{step.name}": "reset" has no effect: step "{item.text}" has no `visits`'
+                    self.problems.add("E123", item.mark, what, "remove it, or bound that step")
+
+    def _check_runs(self) -> None:
+        for step in self.flow.steps.values():
+            for run in step.facts.flows_run:
+                other = self.flows.get(run.flow)
+                if other is None:
+                    self.targets.check_flow(run.flow, run.mark)
+                    continue
+                inside = replace(self, flow=other)
+                for item in run.inputs:
+                    inside._check_given(item)
+                _check_needed(f"flow {other.name}", other.variables, run.inputs, run.mark, self.problems)
+                for ours, theirs in run.outputs.items():
+                    inside._declared(theirs, step.options.save_mark)
+                    variable = self._declared(ours, step.options.save_mark)
+                    if run.listed and variable is not None and variable.type != "list":
+                        what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
+                        self.problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
+
+    def _check_failing_runs(self) -> None:
+        """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
+        for step in self.flow.steps.values():
+            for run in step.facts.flows_run:
+                if run.flow in self.failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
+                    what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
+                    fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
+                    self.problems.add("E130", run.mark, what, fix)
+
+    def _check_schedules(self) -> None:
+        """Check the inputs of flows that start later, or for another contact."""
+        for step in self.flow.steps.values():
+            later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
+            elsewhere = ((start.target, start.inputs) for start in step.facts.flows_started)
+            for target, inputs in (*later, *elsewhere):
+                if (other := self.flows.get(target.flow)) is not None:
+                    _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, self.problems)
+                    for item in inputs:
+                        replace(self, flow=other)._check_given(item)
+
+    def _check_needed_by_triggers(self) -> None:
+        """A message or an event gives only what its pattern and its payload have, a signal what it needs itself."""
+        start = self.flow.trigger
+        if start is None:
+            return
+        without = start.words or start.events or start.otherwise or start.intent is not None
+        ways = [{*names} for names in _given_by(start)]
+        if not ways and not without:
+            return
+        given = set() if without else set.intersection(*ways)
+        for name in sorted({*self.flow.required} - given):
+            fix = "start it by a program alone, or leave `needed` out"
+            self.problems.add("E105", start.mark, f'flow {self.flow.name} needs "{name}", which no message gives', fix)
+
+    def _check_slot_names(self) -> None:
+        """A slot is a step of its flow."""
+        for name, mark in self.flow.slots.items():
+            if name not in self.flow.steps:
+                questions = [each for each, step in self.flow.steps.items() if step.facts.asks] or ["a question"]
+                fix = did_you_mean(name, self.flow.steps, f"flow {self.flow.name} asks {', '.join(questions)}")
+                self.problems.add("E102", mark, f'slots: no step "{name}" in flow {self.flow.name}', fix)
+
+    def _declared(self, name: str, mark: Mark) -> Variable | None:
+        """The variable of the flow with this name."""
+        variable = self.flow.variables.get(name)
+        if self.flow.mark.path in self.problems.unread | self.problems.undeclared:
+            return variable
+        known = variable is not None or self.problems.is_taken(mark, name)
+        if not known and not refuse_defined(name, mark, self.flow.definitions, self.problems):
+            fix = f"declare it in flow {self.flow.name} under vars{form_of(name, self._kept_elsewhere, 'text')}"
+            if name in STEP_OPTIONS.names:
+                fix = f"write it beside these values, not among them, as in set: {{count: 1}}, then: end; or {fix}"
+            else:
+                fix = did_you_mean(name, () if name in self.kept else self.flow.variables, fix)
+            self.problems.add("E301", mark, f'no variable "{name}" in flow {self.flow.name}', fix)
+        return variable
+
+
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Check that bot.yml sets and clears only variables of some flow."""
     known = {name: None for flow in flows.values() for name in flow.variables}
@@ -143,55 +332,9 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
         all(check_written(variable, item.altered, problems) for variable in variables)
 
 
-def _check_cleared(flow: Flow, bot: BotDefinition, kept: Mapping[str, str], problems: Problems) -> None:
-    """Check that `clear` names variables of the flow, and none to which the same step has just given a value."""
-    own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
-    for step in flow.steps.values():
-        _check_saved_and_cleared(step, own, problems)
-    inherited = (item for transition in transitions_of_flow(flow) for item in transition.clear)
-    written = (item for item in inherited if item.mark.path == flow.mark.path)
-    for item in (*written, *(item for step in flow.steps.values() for item in step.options.clear)):
-        if item.name in bot.common:
-            _refuse_common(item, problems)
-        elif item.name is not None:
-            _declared(item.name, item.mark, flow, kept, problems)
-        elif ALL in own:
-            what = f'variable "{ALL}": at {item.mark} "{ALL}" means every variable'
-            problems.add("E306", own[ALL].mark, what, "choose another name for the variable")
-
-
 def _refuse_common(item: Cleared, problems: Problems) -> None:
     what = f'clear: "{item.name}" is the contact\'s, and no flow declares a first value for it'
     problems.add("E301", item.mark, what, f"write set: {{{item.name}: ...}} with the value that is meant")
-
-
-def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
-    """A value that a step saves would be lost at once."""
-    options = step.options
-    lost = {options.save, *step.facts.gives} & {item.name for item in options.assigned(variables)}
-    lost -= {item.name for item in options.set}
-    for name in sorted(each for each in lost if each is not None):
-        what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
-        fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
-        problems.add("E123", options.clear[0].mark, what, fix)
-
-
-def _check_kept_files(flow: Flow, problems: Problems) -> None:
-    """Only a `set` that is a step waits until the file of a message is kept."""
-    beside = [item for step in flow.steps.values() if not step.facts.keeps_files for item in step.options.set]
-    for item in (*beside, *(item for transition in transitions_of_flow(flow) for item in transition.set)):
-        variable, read = flow.variables.get(item.name), {path[:2] for text in item.uses() for path in text.paths}
-        if isinstance(variable, FileVariable) and variable.keeps_files and ("message", "file") in read:
-            what = f'"{item.name}" keeps files, and nothing waits here until the file of the message is kept'
-            fix = f"set it in a step of its own: {{set: {{{item.name}: ...}}, errors: {{else: ...}}}}"
-            problems.add("E303", item.mark, what, fix)
-
-
-def _check_given(item: Assignment, flow: Flow, kept: Mapping[str, str], problems: Problems) -> None:
-    """Check that an input of a flow is one of its variables, and fits it."""
-    variable = _declared(item.name, item.mark, flow, kept, problems)
-    if variable is not None:
-        _check_constant(variable, item, problems, flow.variables)
 
 
 def _check_constant(variable: Variable, item: Assignment, problems: Problems, known: Collection[str] = ()) -> None:
@@ -201,56 +344,6 @@ def _check_constant(variable: Variable, item: Assignment, problems: Problems, kn
         _check_value(variable, item.evaluate({}), item.mark, problems, known)
 
 
-def _check_saves(flow: Flow, kept: Mapping[str, str], problems: Problems) -> None:
-    for step in flow.steps.values():
-        if step.options.save is None:
-            continue
-        variable = _declared(step.options.save, step.options.save_mark, flow, kept, problems)
-        for saved in step.facts.saved_values:
-            if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
-                continue
-            if all(text.constant for text in templates_in(saved.value)):
-                _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
-
-
-def _check_reports(flow: Flow, problems: Problems) -> None:
-    """A step's `report` is no other step's name: both would be counted as one."""
-    for step in flow.steps.values():
-        name = step.options.report
-        if name is not None and name != step.name and name in flow.steps:
-            what = f'step "{step.name}": "report: {name}" is the name of another step'
-            fix = f'choose another name: without one the step is counted as "{step.name}"'
-            problems.add("E121", step.mark, what, fix)
-
-
-def _check_forms(flow: Flow, bot: BotDefinition, kept: Mapping[str, str], problems: Problems) -> None:
-    """Check that forms ask for variables of the flow that somebody can write."""
-    for step in flow.steps.values():
-        if step.facts.form is None:
-            continue
-        for name, mark in step.facts.form.marks.items():
-            variable = _declared(name, mark, flow, kept, problems)
-            if variable is not None and not (variable.answered and variable.written):
-                what = f'form: no page asks for "{name}": it is of type {variable.type}'
-                problems.add("E303", mark, what, "ask for it in a question of its own")
-            elif name in bot.common:
-                what = f'form: "{name}" is no variable of flow {flow.name}'
-                problems.add("E303", mark, what, "declare it in the flow, and `set` it from there")
-
-
-def _check_resets(flow: Flow, problems: Problems) -> None:
-    """Check that `reset` names steps of the flow that have `visits`."""
-    for step in flow.steps.values():
-        for item in step.options.reset:
-            other = flow.steps.get(item.text)
-            if other is None:
-                fix = did_you_mean(item.text, flow.steps, "write a step of this flow that has `visits`")
-                problems.add("E102", item.mark, f'no step "{item.text}" in flow {flow.name}', fix)
-            elif other.options.visits is None:
-                what = f'step "{step.name}": "reset" has no effect: step "{item.text}" has no `visits`'
-                problems.add("E123", item.mark, what, "remove it, or bound that step")
-
-
 def _check_unsaved(flow: Flow, problems: Problems) -> None:
     """A `save` that no outcome has a value for: a question whose choices only lead somewhere."""
     for step in flow.steps.values():
@@ -258,22 +351,6 @@ def _check_unsaved(flow: Flow, problems: Problems) -> None:
         if step.options.save is not None and all(each in (SavedResult.NOTHING, SavedResult.NULL) for each in saves):
             what = f'step "{step.name}": "save": no choice has a value'
             problems.add("E123", step.options.save_mark, what, "give them a `value`, or write `accepts: text`")
-
-
-def _declared(name: str, mark: Mark, flow: Flow, kept: Mapping[str, str], problems: Problems) -> Variable | None:
-    """The variable of a flow with this name. ``kept`` are the names that flows keep, by such a flow."""
-    variable = flow.variables.get(name)
-    if flow.mark.path in problems.unread | problems.undeclared:
-        return variable
-    known = variable is not None or problems.is_taken(mark, name)
-    if not known and not refuse_defined(name, mark, flow.definitions, problems):
-        fix = f"declare it in flow {flow.name} under vars{form_of(name, kept if flow.shared is None else {}, 'text')}"
-        if name in STEP_OPTIONS.names:
-            fix = f"write it beside these values, not among them, as in set: {{count: 1}}, then: end; or {fix}"
-        else:
-            fix = did_you_mean(name, () if name in kept else flow.variables, fix)
-        problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
-    return variable
 
 
 def _check_value(
@@ -290,51 +367,6 @@ def _check_value(
         )
 
 
-# -- flows that are run and scheduled ---------------------------------------------------------------
-
-
-def _check_runs(
-    flow: Flow, flows: Mapping[str, Flow], kept: Mapping[str, str], targets: Targets, problems: Problems
-) -> None:
-    for step in flow.steps.values():
-        for run in step.facts.flows_run:
-            other = flows.get(run.flow)
-            if other is None:
-                targets.check_flow(run.flow, run.mark)
-                continue
-            for item in run.inputs:
-                _check_given(item, other, kept, problems)
-            _check_needed(f"flow {other.name}", other.variables, run.inputs, run.mark, problems)
-            for ours, theirs in run.outputs.items():
-                _declared(theirs, step.options.save_mark, other, kept, problems)
-                variable = _declared(ours, step.options.save_mark, flow, kept, problems)
-                if run.listed and variable is not None and variable.type != "list":
-                    what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
-                    problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
-
-
-def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems) -> None:
-    """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
-    for step in flow.steps.values():
-        for run in step.facts.flows_run:
-            if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
-                what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
-                fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
-                problems.add("E130", run.mark, what, fix)
-
-
-def _check_schedules(flow: Flow, flows: Mapping[str, Flow], kept: Mapping[str, str], problems: Problems) -> None:
-    """Check the inputs of flows that start later, or for another contact."""
-    for step in flow.steps.values():
-        later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
-        elsewhere = ((start.target, start.inputs) for start in step.facts.flows_started)
-        for target, inputs in (*later, *elsewhere):
-            if (other := flows.get(target.flow)) is not None:
-                _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
-                for item in inputs:
-                    _check_given(item, other, kept, problems)
-
-
 def _check_needed(
     what: str, declared: Mapping[str, Variable], inputs: Iterable[Assignment], mark: Mark, problems: Problems
 ) -> None:
@@ -345,35 +377,11 @@ def _check_needed(
         problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
 
 
-def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
-    """A message or an event gives only what its pattern and its payload have, a signal only what it needs itself."""
-    start = flow.trigger
-    if start is None:
-        return
-    without = start.words or start.events or start.otherwise or start.intent is not None
-    ways = [{*names} for names in _given_by(start)]
-    if not ways and not without:
-        return
-    given = set() if without else set.intersection(*ways)
-    for name in sorted({*flow.required} - given):
-        fix = "start it by a program alone, or leave `needed` out"
-        problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
-
-
 def _given_by(start: Trigger) -> Iterator[Iterable[str]]:
     if start.pattern is not None:
         yield start.pattern.groupindex
     if start.payload is not None:
         yield start.payload.names
-
-
-def _check_slot_names(flow: Flow, problems: Problems) -> None:
-    """A slot is a step of its flow."""
-    for name, mark in flow.slots.items():
-        if name not in flow.steps:
-            questions = [each for each, step in flow.steps.items() if step.facts.asks] or ["a question"]
-            fix = did_you_mean(name, flow.steps, f"flow {flow.name} asks {', '.join(questions)}")
-            problems.add("E102", mark, f'slots: no step "{name}" in flow {flow.name}', fix)
 
 
 def _check_slots(flow: Flow, problems: Problems) -> None:
