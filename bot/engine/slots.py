@@ -37,7 +37,6 @@ from bot.language.answers.wishes import wished
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import CLOSE, LONGEST, contains, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
@@ -491,7 +490,7 @@ class _Question:
         phrases = self.kind.phrases(self.context) if isinstance(self.kind, AskStep) else None
         if phrases is None:
             return lambda first, end: True
-        language = self.context.scope.get(CONTACT_LANGUAGE)
+        language = self.context.contact_language
         known = {word for phrase in phrases for word in normalise(phrase).split()}
         together = [normalise(phrase).replace(" ", "") for phrase in phrases]
         close = isinstance(self.kind, AskStep) and self.kind.choices is not None and self.kind.choices.how == CLOSE
@@ -512,7 +511,7 @@ class _Question:
         last = end
         while end - first > 1 and self.read(_piece(words, first, end - 1)) == answer:
             end -= 1
-        if end < last and has_word(_piece(words, end, last), (Kind.AGAINST,), self.context.scope.get(CONTACT_LANGUAGE)):
+        if end < last and has_word(_piece(words, end, last), (Kind.AGAINST,), self.context.contact_language):
             end = last
         while end - first > 1 and self.read(_piece(words, first + 1, end)) == answer:
             first += 1
@@ -535,7 +534,7 @@ class _Question:
         say the same: "Friday 10 May".
         """
         first, end = self.without_edges(words, first, end, answer)
-        language = self.context.scope.get(CONTACT_LANGUAGE)
+        language = self.context.contact_language
         wider = [
             (start, stop)
             for start in range(max(end - MOST_OF_ONE, 0), first + 1)
@@ -550,7 +549,7 @@ class _Question:
         """True if a different answer follows, behind one word or behind several that correct: "Friday or Saturday",
         "2, no wait, 3".
         """
-        language = self.context.scope.get(CONTACT_LANGUAGE)
+        language = self.context.contact_language
         for start in range(end + 1, min(end + 1 + _MOST_BETWEEN, len(words))):
             if start > end + 1 and not has_word(_piece(words, end, start), _CORRECTING, language):
                 continue

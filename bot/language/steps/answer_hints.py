@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.language.expressions.formats import as_spoken, day_and_month, is_number
 from bot.language.expressions.template_failures import TemplateFailed
-from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
+from bot.language.source.languages import ENGLISH, wording
 from bot.language.steps.step_kind import Reply, StepContext
 from bot.language.types.date_types import TimeVariable
 from bot.language.types.number_types import NumberVariable
@@ -101,7 +101,7 @@ def _choose(titles: Sequence[str], context: StepContext) -> str:
 
 
 def _language(context: StepContext) -> str:
-    return context.scope.get(CONTACT_LANGUAGE) or ENGLISH
+    return context.contact_language or ENGLISH
 
 
 def _examples(variable: Variable, context: StepContext) -> Iterator[str]:

@@ -35,7 +35,7 @@ from bot.language.answers.titles import (
 )
 from bot.language.answers.topics import COMPLAINT, PERSON, only_asks, topics_in
 from bot.language.answers.words import Kind
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.source.word_matching import (
     ANYWHERE,
     CLOSE,
@@ -70,7 +70,7 @@ class ShownChoices:
     @property
     def language(self) -> str | None:
         """The language of the contact's answers."""
-        return self.context.scope.get(CONTACT_LANGUAGE)
+        return self.context.contact_language
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """The picked choices that still exist after an edit or a change of the list."""

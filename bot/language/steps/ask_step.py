@@ -28,7 +28,6 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, WORDING_OR_NOTHING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
@@ -395,7 +394,7 @@ class AskStep(StepKind):
             return False
         if normalise(reply.text) in map(normalise, self.skip_words):
             return True
-        language, phrases = context.scope.get(CONTACT_LANGUAGE), [(word, 0) for word in self.skip_words]
+        language, phrases = context.contact_language, [(word, 0) for word in self.skip_words]
         if len(reply.text) > LONGEST:
             return False
         lacks = not _takes_every_text(self.variable) and read_lack(reply.text, language)
@@ -416,7 +415,7 @@ class AskStep(StepKind):
         """The value that a reply stands for. Raises `InvalidAnswer`, also for "3 weeks" where the question asks for
         days; where it asks for no time, the contact is asked back.
         """
-        text, language, asked = reply.text, context.scope.get(CONTACT_LANGUAGE), ""
+        text, language, asked = reply.text, context.contact_language, ""
         if text and variable.kind is ValueKind.NUMBER and not (text.isdecimal() or self.body.blank):
             asked = self._asked(context)
             text = _number_in(text, variable, asked, language)
@@ -436,7 +435,7 @@ class AskStep(StepKind):
 
     def measures_another(self, context: StepContext, text: str) -> bool:
         """True if the number of a text measures something else than the question or its variable's name say: "5%"."""
-        return measures_another(text, self._asked(context), context.scope.get(CONTACT_LANGUAGE))
+        return measures_another(text, self._asked(context), context.contact_language)
 
     def _asked(self, context: StepContext) -> str:
         """The question and its variable's name."""
@@ -495,7 +494,7 @@ class AskStep(StepKind):
         if self.variable.type == "name" and self._is_small_talk(context, reply.text or ""):
             return None
         if self.variable.type == "boolean" and self._denies(context, reply.text or ""):
-            said = read_yes_no(reply.text or "", context.scope.get(CONTACT_LANGUAGE))
+            said = read_yes_no(reply.text or "", context.contact_language)
             is_yes_too = said is not None and said.value  # "no problem" for "Shall we fix the problem?"
             return None if is_yes_too else LeaveStep("then", saved=False)
         try:
@@ -519,10 +518,10 @@ class AskStep(StepKind):
         return LeaveStep("then", saved=value)
 
     def _denies(self, context: StepContext, text: str) -> bool:
-        return len(text) <= LONGEST and denies_asked(text, self._question(context), context.scope.get(CONTACT_LANGUAGE))
+        return len(text) <= LONGEST and denies_asked(text, self._question(context), context.contact_language)
 
     def _is_small_talk(self, context: StepContext, text: str) -> bool:
-        return topic_of(text) in _NO_NAMES and not may_be_name(text, context.scope.get(CONTACT_LANGUAGE))
+        return topic_of(text) in _NO_NAMES and not may_be_name(text, context.contact_language)
 
     def _several_files(self, context: StepContext, variable: FilesVariable, new: Sequence[Media]) -> StepResult:
         """Wait for more where there are too few; else leave, after each is kept where the variable says so."""
@@ -547,7 +546,7 @@ class AskStep(StepKind):
         """True for "I have no email", where only a value that the contact has is an answer."""
         if reply.text is None or self.choices is not None or _takes_every_text(self.variable):
             return False
-        return read_lack(reply.text, context.scope.get(CONTACT_LANGUAGE))
+        return read_lack(reply.text, context.contact_language)
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
         """True if its variable takes audio."""

@@ -8,7 +8,7 @@ from typing import Any
 from bot.language.answers.readers import read_time
 from bot.language.answers.titles import place_in
 from bot.language.expressions.formats import as_asked, as_title
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.source.problems import Mark
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choices import Choices
@@ -76,7 +76,7 @@ def picked(context: StepContext, reply: Reply, read: Callable[[Reply], Any]) -> 
 
 def is_part(context: StepContext, reply: Reply, values: Sequence[Any]) -> bool:
     """True for other values than those asked about, if a reply may be about these: "the second", "4 pm"."""
-    asked, language = asked_about(context), context.scope.get(CONTACT_LANGUAGE)
+    asked, language = asked_about(context), context.contact_language
     if len(asked) < 2 or reply.text is None or any(value in asked for value in values):
         return False
     has_no_day = isinstance(asked[0], datetime) and read_time(reply.text, language) is not None

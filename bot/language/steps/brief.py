@@ -20,7 +20,7 @@ from bot.language.expressions.grammar import HISTORY
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
 from bot.language.keys.fields import Fields
-from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH
+from bot.language.source.languages import ENGLISH
 from bot.language.source.problems import did_you_mean
 from bot.language.source.wall_clock import duration_words
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
@@ -267,7 +267,7 @@ class Brief:
             exchange.results,
             [*before, *exchange.texts_of_bot],
             [*theirs, *exchange.texts_of_contact, *known, *map(str, context.scope["contact"].values())],
-            context.scope.get(CONTACT_LANGUAGE) or ENGLISH,
+            context.contact_language or ENGLISH,
             context.now,
         )
 

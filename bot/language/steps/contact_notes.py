@@ -10,7 +10,6 @@ from bot.language.answers.credentials import credentials_in
 from bot.language.answers.titles import has_word
 from bot.language.answers.words import Kind
 from bot.language.keys.fields import Fields
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import did_you_mean
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import Map
@@ -103,6 +102,6 @@ def _parts(message: str) -> Sequence[str]:
 
 def _says(part: str, note: str, context: StepContext) -> bool:
     """True if a part of a message has the words of a note, and no "not" that the note lacks."""
-    language = context.scope.get(CONTACT_LANGUAGE)
+    language = context.contact_language
     denied = has_word(part, (Kind.AGAINST,), language) and not has_word(note, (Kind.AGAINST,), language)
     return not denied and SaidValues([part], context).has_words(note)

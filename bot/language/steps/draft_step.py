@@ -23,7 +23,7 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import ANY_WORDING, DURATION, KeySet, KeySpec
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.answer_hints import answer_hint
@@ -139,7 +139,7 @@ class WhichDraftStep(StepKind):
         named = (visit for visit, choice in choices if normalise(choice.title) == normalise(said))
         found = next(named, None)
         if found is None and len(choices) == 2:
-            agreed = read_yes_no(said, context.scope.get(CONTACT_LANGUAGE))
+            agreed = read_yes_no(said, context.contact_language)
             found = None if agreed is None else choices[0][0] if agreed.value else 0
         return _chosen(found) or Redirect("other", reply, anew=True)
 

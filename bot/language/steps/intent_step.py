@@ -14,7 +14,7 @@ from bot.core.messages import BUTTON_TITLE, Buttons, Choice, clip
 from bot.core.text import estimate
 from bot.core.waits import AskedMessage, ForEffect
 from bot.language.answers.likeness import Subject, likeness
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import contains, normalise
 from bot.language.steps.ai_settings import AiSettings
@@ -158,7 +158,7 @@ class IntentStep(StepKind):
 
     def _by_words(self, context: StepContext, message: Reply, problem: str = "") -> StepResult:
         """Find the flow without a model, or after it has failed."""
-        found = self.by_words(message.text or "", context.scope.get(CONTACT_LANGUAGE), self._open(context))
+        found = self.by_words(message.text or "", context.contact_language, self._open(context))
         return self._lead(context, message, *found, problem=problem)
 
     def _lead(

@@ -9,7 +9,6 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.denials import affirmed, denies
 from bot.language.answers.segments import says_nothing
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import normalise, singular
 from bot.language.steps.output_guard import UNSPACED, secret_in
 from bot.language.steps.step_kind import StepContext
@@ -43,9 +42,9 @@ class SaidValues:
         """
         if isinstance(variable, JUDGED) or value == self.context.scope.get(variable.name):
             return True
-        if isinstance(value, str) and denies(value, self._language):
+        if isinstance(value, str) and denies(value, self.context.contact_language):
             return self.has_words(value)
-        said = replace(self, texts=[affirmed(text, self._language) for text in self.texts])
+        said = replace(self, texts=[affirmed(text, self.context.contact_language) for text in self.texts])
         return (isinstance(value, str) and said.has_words(value)) or said._reads(variable, value)
 
     def has_words(self, value: str) -> bool:
@@ -54,7 +53,7 @@ class SaidValues:
             return True
         said = {word for text in self.texts for line in text.splitlines() for word in _words(line)}
         others = [word for word in normalise(value).split() if said.isdisjoint((word, singular(word)))]
-        return says_nothing(" ".join(others), self._language) and bool(said.intersection(_words(value)))
+        return says_nothing(" ".join(others), self.context.contact_language) and bool(said.intersection(_words(value)))
 
     def _reads(self, variable: Variable, value: Any) -> bool:
         """True if the variable reads the value, or another one that people mean by the same words, in some words."""
@@ -68,10 +67,6 @@ class SaidValues:
             except BotError:
                 continue
         return False
-
-    @property
-    def _language(self) -> str | None:
-        return self.context.scope.get(CONTACT_LANGUAGE)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -32,6 +32,7 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import KeySet
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
@@ -201,6 +202,11 @@ class StepContext:
     def scope(self) -> Mapping[str, Any]:
         """The names that templates and expressions see."""
         return self.names()
+
+    @property
+    def contact_language(self) -> str | None:
+        """The contact's language, as a code such as ``pt-BR``; None if it is not known."""
+        return self.scope.get(CONTACT_LANGUAGE)
 
     def text(self, template: Template) -> str:
         """The rendered text. The names are asked for only if it has templates. Raises `TemplateFailed`."""

@@ -13,7 +13,6 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.keys.declared_keys import KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
@@ -219,7 +218,7 @@ class TemplateStep(StepKind):
             return None
         heard = [button for button in self.replies if button.heard(context)]
         phrases = [(text, place) for place, each in enumerate(heard) for text in (each.title, *each.words)]
-        language = context.scope.get(CONTACT_LANGUAGE)
+        language = context.contact_language
         found = within(reply.text, phrases, language)
         if found is None:
             found = same_side(reply.text, [(button.title, *button.words) for button in heard], language)

@@ -12,7 +12,7 @@ from bot.core.text import estimate
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.language.keys.fields import Fields
-from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH
+from bot.language.source.languages import ENGLISH
 from bot.language.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import (
     bearing_mark,
@@ -167,7 +167,7 @@ class WriteStep(StepKind):
     def _lacking(self, context: StepContext, text: str, heard: str) -> list[Unsupported]:
         """The values of a text that neither the instructions nor what the model has ``heard`` have."""
         rules, own = self.settings.unsupported, instructions_of(self.instructions, context.scope)
-        language = context.scope.get(CONTACT_LANGUAGE) or ENGLISH
+        language = context.contact_language or ENGLISH
         sources = Sources([own], [self.instructions.source], [heard], [], [], language, context.now)
         return sources.lacking(text, rules.ways, self.settings.products, sums=rules.sums) if rules.ways else []
 

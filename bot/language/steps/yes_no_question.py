@@ -10,7 +10,7 @@ from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
 from bot.core.text import head, visible
 from bot.language.answers.readers import read_yes_no
 from bot.language.expressions.formats import as_spoken
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.source.word_matching import normalise
 from bot.language.steps.step_kind import Reply, StepContext, value_hash
 
@@ -48,7 +48,7 @@ def agreed(context: StepContext, reply: Reply, number: int | str = 0, asked: str
     known = titles.get(normalise(reply.text))
     if known is not None:
         return known
-    language = context.scope.get(CONTACT_LANGUAGE)
+    language = context.contact_language
     said = read_yes_no(reply.text, language)
     if said is None and asked:
         said = read_yes_no(_without_words_of(reply.text, asked), language)
