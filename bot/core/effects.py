@@ -193,6 +193,10 @@ class JudgeAnswer:
     tries: int = 3
 
 
+PASSING = (408, 425, 429)
+"""The HTTP statuses of refusals after which the same request may succeed a little later."""
+
+
 @stored
 @immutable
 class HttpRequest:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from bot.core.effects import (
     NOT_FETCHED,
+    PASSING,
     TOO_LARGE,
     WRONG_TYPE,
     Call,
@@ -24,7 +25,7 @@ from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media, with_media
 from bot.runtime.performers import CallAttempt, Perform, Say
-from bot.services.http_client import PASSING, HttpClient, Streamed
+from bot.services.http_client import HttpClient, Streamed
 from bot.services.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.services.request_errors import HttpError, Oversized
 from bot.store.kept_files import FilesUnavailable, KeptFiles, ObjectFiles

@@ -8,13 +8,13 @@ from typing import Any
 
 from bot.core import values
 from bot.core.clock import Clock
-from bot.core.effects import HttpRequest
+from bot.core.effects import PASSING, HttpRequest
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.values import UnstorableValue
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
-from bot.services.http_client import PASSING, Response
+from bot.services.http_client import Response
 from bot.services.outgoing import IDEMPOTENCY_KEY, UNSAFE, Requester
 from bot.services.request_errors import NotAllowed, RequestFailed
 from bot.store.rows import CallRow

@@ -6,12 +6,11 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from bot.core.effects import Call, Fetch, HttpRequest, Transcribe
+from bot.core.effects import PASSING, Call, Fetch, HttpRequest, Transcribe
 from bot.core.messages import MEDIA_BYTES
 from bot.core.values import Media
 from bot.runtime.file_calls import MARGIN
 from bot.runtime.performers import CallAttempt, Perform, Say
-from bot.services.http_client import PASSING
 from bot.store.kept_files import FilesUnavailable
 from bot.store.rows import CallRow
 

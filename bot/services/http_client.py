@@ -50,10 +50,6 @@ KEPT_CONNECTIONS = 256
 _WITH_BODY = ("POST", "PUT", "PATCH")
 
 
-PASSING = (408, 425, 429)
-"""The statuses of refusals after which the same request may succeed a little later."""
-
-
 class Headers(dict[str, str]):
     """An answer's headers, found by their names in any case; iterated, the names are in small letters."""
 

@@ -36,7 +36,7 @@ from bot.checker.exploring.sample_values import (
 )
 from bot.checker.graph import Graph, Opening
 from bot.checker.pattern_texts import text_matching
-from bot.core.effects import AskModel, Call, Fetch, HttpRequest
+from bot.core.effects import PASSING, AskModel, Call, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.session import Frame
@@ -243,7 +243,6 @@ def accepts_text(context: TurnContext, text: str) -> bool:
 
 
 _STATUSES = (404, 400, 500)
-_PASSING = (408, 425, 429)
 _HTTP_FAILURES = ("timeout", "unreachable", "too_large")
 _MODEL_FAILURES = ("server_error", "quota_exceeded")
 _MOST_VALUES = 12  # that a handler may return
@@ -400,7 +399,7 @@ def _errors_of(step: Step) -> list[str]:
 
 def _passes(answer: HttpResult) -> bool:
     """True if a request is repeated after such an answer."""
-    return answer.status in _PASSING or answer.status >= 500 or answer.fails not in (None, "too_large")
+    return answer.status in PASSING or answer.status >= 500 or answer.fails not in (None, "too_large")
 
 
 def _fits(variable: Variable, text: str, now: datetime) -> bool:
