@@ -62,6 +62,10 @@ _LATEST = timedelta(days=1)  # so that after a stop of days, or a clock set forw
 _PRUNED_EVERY = 60.0  # seconds
 _ERASED_EVERY = 1.0
 
+_OLDER_COPY = (
+    "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it had, "
+    "by which the gateway knows it"
+)
 _SET_BACK = (
     "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
 )
@@ -144,13 +148,7 @@ class EngineCycle:
         self._calls = CallWindow(store.calls.pending, performers)
         age = check_open_pair(store.database, self._inbox.database)
         if age.taken_again:
-            log.warning(
-                "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "
-                "had, by which the gateway knows it",
-                store.address,
-                age.cursor + 1,
-                age.taken,
-            )
+            log.warning(_OLDER_COPY, store.address, age.cursor + 1, age.taken)
         self._taken_before = age.taken
         self._clock_watch.begin()
         self.crashes.begin(store.cursor, self._clock.now(), AT_ONCE)
@@ -180,8 +178,7 @@ class EngineCycle:
         Returns whether there was anything to commit, and the answers to the requests.
         """
         started, now = self._clock.elapsed(), self._clock.now()
-        if self._has_passed and self.crashes.begun is not None:
-            self._catch_up(self.crashes.begun)
+        self._catch_up()
         for erasure in [request for request in incoming.requests if isinstance(request, EraseContact)]:
             self._erase(erasure.contact, erasure.by)
         self._clock_watch.correct(now, started)
@@ -189,41 +186,14 @@ class EngineCycle:
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.crashes.run, now, self._share)
         batch.repeated = self._store.cursor < self._taken_before
-        in_quarantine = self.crashes.run.in_quarantine
-        for sent in incoming.sent:
-            batch.marks = in_quarantine and self.crashes.may_crash(sent)
-            known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
-            (handle_send_result if known else handle_late_result)(batch, sent)
-        for called in incoming.called:
-            batch.marks = in_quarantine and self.crashes.may_crash(called)
-            if isinstance(called.row, EventRow):
-                known = called.row.id in self._events and called.row.id not in batch.commit.events.tried
-                (handle_event_result if known else handle_late_result)(batch, called)
-                continue
-            known = called.row.id in self._calls and called.row.id not in batch.commit.calls.ended
-            (handle_call_result if known else handle_late_result)(batch, called)
-            if isinstance(called.row.effect, Fetch | Transcribe) and not (
-                known or self._store.sessions.knows(called.row.contact)
-            ):
-                self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
-        came = len(incoming)
-        most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - came
-        batch.marks = in_quarantine
+        was_suspect = self._take_results(batch, incoming)
         answers = [self._answer(batch, request) for request in incoming.requests]
         if self._store.shards.others:
             self._early.forward(batch)
-        rows, more = self._take_log(batch, most)
+        came = len(incoming)
+        rows, more = self._take_log(batch, 0 if was_suspect else AT_ONCE - came)
         self.taken = came + len(rows)
-        batch.marks = in_quarantine
-        broadcasts = self._store.broadcasts
-        changed = batch.commit.broadcasts.written or batch.commit.broadcasts.opted_out
-        if changed or (broadcasts.may_wait and not broadcasts.at_rest(batch.now)):
-            continue_broadcasts(batch, self._take_back)
-        if batch.to_read or not self._list_looked_at:
-            read_contacts(batch)
-            self._list_looked_at = True
-        if self.dead_letter_hooks:
-            batch.call_dead_letter_hooks(self.dead_letter_hooks)
+        self._follow_up(batch)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
             self._delivery.ends_stored(unsent)
@@ -232,11 +202,10 @@ class EngineCycle:
             self._deliver_events(batch.now)
         operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts.frees_some)
         self.more = operated or more or self._sends.behind or self._calls.behind
-        self.more = self.more or (broadcasts.may_wait and bool(broadcasts.done()))
+        self.more = self.more or (self._store.broadcasts.may_wait and bool(self._store.broadcasts.done()))
         self._has_passed = True
         if worked:
-            seconds = self._clock.elapsed() - started
-            self._metrics.committed(batch.commit, rows, came, batch.now, seconds)
+            self._metrics.committed(batch.commit, rows, came, batch.now, self._clock.elapsed() - started)
             incoming.count(self._metrics)
             if unsent:
                 self._given_up.note(incoming.sent)
@@ -244,14 +213,45 @@ class EngineCycle:
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
 
+    def _take_results(self, batch: Batch, incoming: EngineInput) -> bool:
+        """Take the results of sends and calls. True if the last may have crashed the engine: it is committed alone."""
+        in_quarantine, batch.marks = self.crashes.run.in_quarantine, False
+        for sent in incoming.sent:
+            batch.marks = in_quarantine and self.crashes.may_crash(sent)
+            known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
+            (handle_send_result if known else handle_late_result)(batch, sent)
+        for called in incoming.called:
+            row, batch.marks = called.row, in_quarantine and self.crashes.may_crash(called)
+            if isinstance(row, EventRow):
+                known = row.id in self._events and row.id not in batch.commit.events.tried
+                (handle_event_result if known else handle_late_result)(batch, called)
+                continue
+            known = row.id in self._calls and row.id not in batch.commit.calls.ended
+            (handle_call_result if known else handle_late_result)(batch, called)
+            if not known and isinstance(row.effect, Fetch | Transcribe) and not self._store.sessions.knows(row.contact):
+                self._erase(row.contact)  # it was erased meanwhile, and the file came later
+        was_suspect, batch.marks = batch.marks, in_quarantine
+        return was_suspect
+
+    def _follow_up(self, batch: Batch) -> None:
+        """Continue broadcasts, read the gateway's contacts, and call the hooks for dead letters, after all events."""
+        batch.marks = self.crashes.run.in_quarantine
+        broadcasts, changes = self._store.broadcasts, batch.commit.broadcasts
+        if changes.written or changes.opted_out or (broadcasts.may_wait and not broadcasts.at_rest(batch.now)):
+            continue_broadcasts(batch, self._take_back)
+        if batch.to_read or not self._list_looked_at:
+            read_contacts(batch)
+            self._list_looked_at = True
+        if self.dead_letter_hooks:
+            batch.call_dead_letter_hooks(self.dead_letter_hooks)
+
     def question(self, request: AnyRequest) -> EngineAnswer:
         """Answer a request that changes nothing, and write nothing."""
         return operate(Batch(self._store, self.advance, self.crashes.run, self._clock.now()), request)
 
     def housekeeping(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
-        if self._has_passed and self.crashes.begun is not None:
-            self._catch_up(self.crashes.begun)
+        self._catch_up()
         times = [self._store.sessions.next_wake()]
         if self._store.broadcasts.may_wait:
             times.append(self._store.broadcasts.next_due())
@@ -260,8 +260,10 @@ class EngineCycle:
         self.next_wake = min([at for at in times if at is not None], default=None)
         return self._housekeeping.run(self._clock.elapsed())
 
-    def _catch_up(self, begun: Bounds) -> None:
-        if self._sends.done_upto(begun.message) and self._calls.done_upto(begun.call):
+    def _catch_up(self) -> None:
+        """End the quarantine once all is done that may have crashed the engine."""
+        begun = self.crashes.begun if self._has_passed else None
+        if begun is not None and self._sends.done_upto(begun.message) and self._calls.done_upto(begun.call):
             self.crashes.catch_up(begun, self._store.cursor)
 
     def all_done(self) -> bool:
