@@ -103,15 +103,26 @@ class GatewayAccount:
     repeat_unknown: bool = False
 
 
+@immutable
+class StandIns:
+    """The parts of a bot for which others stand in where its only contact is made up.
+
+    ``spoken`` says what is known of voice notes, ``prompter`` asks a person before a model is asked, ``located`` is
+    that of `bot.runtime.file_calls.Downloads`.
+    """
+
+    spoken: Known = lambda url: None
+    prompter: Prompter | None = None
+    located: Callable[[str], str] = lambda url: url
+
+
 class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
-    person before a model is asked; ``located`` is that of `bot.runtime.file_calls.Downloads`; ``gathering`` and
-    ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
-    ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events,
-    and no answer is judged.
+    ``secrets`` holds those that `bot.yml` names; ``wakes`` is that of `bot.runtime.engine_loop.EngineLoop`.
+    ``database`` is the connection that writes the store. With ``stand_ins`` nobody gets the bot's events, and no answer
+    is judged.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -127,13 +138,9 @@ class Engine:
         models: ModelService | None = None,
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
-        gathering: float = GATHERING,
         wakes: WakePipe | None = None,
         addresses: OwnAddresses = EXAMPLE,
-        spoken: Known = lambda url: None,
-        prompter: Prompter | None = None,
-        located: Callable[[str], str] = lambda url: url,
-        delivers_events: bool = True,
+        stand_ins: StandIns | None = None,
     ) -> None:
         program.library.prepare()
         self.answer_ids = answer_ids
@@ -150,49 +157,63 @@ class Engine:
             reader = opened.enter_context(closing(StoreReader(store)))
             whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
             self._opted_out = whole.sessions.opted_out
-            channels = program.library.bot.channels
-            reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
-            gateway = Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
-            opened.enter_context(closing(gateway))
-            limiter = open_limiter(
+            gateway = opened.enter_context(closing(self._open_gateway(account)))
+            self._limiter = open_limiter(
                 store, clock, reader, account.per_minute, account.per_day, crashed=not reader.ended_clean()
             )
-            opened.callback(limiter.stop)
-            contact_limiter = ContactLimiter(
-                self.alarms,
-                account.per_minute,
-                account.per_day,
-                account.per_contact,
-                [
-                    (clock.elapsed() - ago, contact, count)
-                    for ago, contact, count in reader.messages.requests_for(clock.now())
-                ],
-            )
+            opened.callback(self._limiter.stop)
+            contact_limiter = self._contact_limiter(account, reader)
             self._mcp = McpClient(program.library.bot.mcp, secrets or {})
             self._python_calls = PythonCalls(self._mcp.bound(program.extensions))
             self._model_calls = None if models is None else self._open_models(models, whole, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
-        self._limiter = limiter
         self.database = engine_file.database
-        cycle = EngineCycle(
+        is_real = stand_ins is None
+        cycle = self._cycle(engine_file, inbox, is_real)
+        self._crashes = cycle.crashes
+        self._loop = EngineLoop(cycle, clock, self.alarms, GATHERING if is_real else 0.0, wakes)
+        self.wake = self._loop.wake  # there is something to read in the inbox
+        self._delivery = self._delivery_through(gateway, reader, contact_limiter, account.repeat_unknown)
+        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command, clock)
+        others = stand_ins or StandIns()
+        self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
+        self._http_calls = HttpCalls(requester or self._service_requester, clock)
+        events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if is_real else _not_delivered
+        judge = _judge(self._model_calls) if is_real else _not_judged
+        self._performers = self._performers_for(Downloads(account.url, others.located), events, judge, others)
+
+    def _open_gateway(self, account: GatewayAccount) -> Gateway:
+        channels = self._program.library.bot.channels
+        reach = ReachabilityAlarm(self.alarms, self._clock, *_GATEWAY)
+        return Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
+
+    def _contact_limiter(self, account: GatewayAccount, reader: StoreReader) -> ContactLimiter:
+        """The limiter of each contact's messages, which knows those that earlier runs have sent."""
+        elapsed, requests = self._clock.elapsed(), reader.messages.requests_for(self._clock.now())
+        sent = [(elapsed - ago, contact, count) for ago, contact, count in requests]
+        return ContactLimiter(self.alarms, account.per_minute, account.per_day, account.per_contact, sent)
+
+    def _cycle(self, engine_file: EngineStore, inbox: InboxReader, is_real: bool) -> EngineCycle:
+        return EngineCycle(
             engine_file,
             inbox,
-            clock,
-            partial(advance, self._served(program.library)),
-            partial(webhook_events.read, ids=answer_ids),
+            self._clock,
+            partial(advance, self._served(self._program.library)),
+            partial(webhook_events.read, ids=self.answer_ids),
             self._metrics,
             self.alarms,
             self._python_calls.dead_letter_hooks,
-            EngineShare(clock) if gathering else None,  # one contact alone never rests for others
+            EngineShare(self._clock) if is_real else None,  # one contact alone never rests for others
         )
-        self._crashes = cycle.crashes
-        self._loop = EngineLoop(cycle, clock, self.alarms, gathering, wakes)
-        self.wake = self._loop.wake  # there is something to read in the inbox
-        self._delivery = Delivery(
+
+    def _delivery_through(
+        self, gateway: Gateway, reader: StoreReader, contact_limiter: ContactLimiter, repeat_unknown: bool
+    ) -> Delivery:
+        return Delivery(
             gateway,
-            clock,
-            limiter,
+            self._clock,
+            self._limiter,
             self._loop.sent,
             reader.sessions.last_inbound,
             alarms=self.alarms,
@@ -200,14 +221,8 @@ class Engine:
             replaced=reader.messages.last_replaced,
             opted_out=reader.sessions.opted_out,
             claim=self._loop.begin_claim,
-            repeat_unclear=account.repeat_unknown,
+            repeat_unclear=repeat_unknown,
         )
-        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command, clock)
-        self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
-        self._http_calls = HttpCalls(requester or self._service_requester, clock)
-        events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
-        judge = _judge(self._model_calls) if delivers_events else _not_judged
-        self._performers = self._performers_for(Downloads(account.url, located), events, judge, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls
@@ -220,14 +235,14 @@ class Engine:
         return ModelCalls(service, breaker, models.models, reader.usage.tokens, call, self._clock, self.alarms)
 
     def _performers_for(
-        self, downloads: Downloads, events: Perform, judge: Perform, spoken: Known, prompter: Prompter | None
+        self, downloads: Downloads, events: Perform, judge: Perform, others: StandIns
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         loop, files = self._loop, self._kept_files
         quarantine = CrashQuarantine(self._crashes.may_crash, loop.claim, is_suspect=self._crashes.is_suspect)
         file_calls = FileCalls(downloads, files)
         python, http = self._near(self._python_calls), self._near(self._http_calls)
-        transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
+        transcriptions = Transcriptions(file_calls, python, http, others.spoken, files.remove)
         models = self._model_calls or _no_service
         moderated = replace(quarantine, concerns=_is_moderated)
         make = partial(partial, Performers, clock=self._clock, report=loop.called)
@@ -239,7 +254,7 @@ class Engine:
                 DeleteFile: make(FileDeletions(files), name="deletions"),
                 HttpRequest: make(http, name="http calls"),
                 Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
-                AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=others.prompter),
                 JudgeAnswer: make(judge, name="judges", threads=AT_ONCE // 2, spare=AT_ONCE // 2),
                 Publish: make(events, name="events", threads=8, spare=8),
             },

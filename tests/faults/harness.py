@@ -26,6 +26,7 @@ from bot.core.errors import BotError
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server import local_socket
+from bot.server.app import StandIns
 from bot.settings import ModelService
 from bot.store.database import StoreAddress, shards_of
 from bot.store.files import inbox_path
@@ -210,6 +211,7 @@ class Trial:
             ModelService("http://127.0.0.1:9", "no-key", ("acme/none",), "authorization"),
             None,
             None,
+            StandIns(),
         )
         self.held.enter_context(running)
         return clock

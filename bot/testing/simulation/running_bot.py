@@ -1,15 +1,13 @@
 """A started bot behind an emulated gateway."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 from bot.core.clock import Clock
 from bot.loading.program import Program
-from bot.runtime.performers import Prompter
-from bot.runtime.transcriptions import Known
-from bot.server.app import Bot, Engine, GatewayAccount
+from bot.server.app import Bot, Engine, GatewayAccount, StandIns
 from bot.services.outgoing import Requester
 from bot.settings import ModelService
 from bot.testing.emulator import Emulator
@@ -29,9 +27,7 @@ class RunningBot:
         models: ModelService,
         requester: Requester | None,
         secrets: Mapping[str, str] | None,
-        spoken: Known = lambda url: None,
-        prompter: Prompter | None = None,
-        located: Callable[[str], str] = lambda url: url,
+        stand_ins: StandIns,
     ) -> None:
         self.program = program
         self.store = store
@@ -44,11 +40,7 @@ class RunningBot:
             models=models,
             requester=requester,
             secrets=secrets,
-            spoken=spoken,
-            prompter=prompter,
-            located=located,
-            delivers_events=False,
-            gathering=0.0,  # there is one contact, so no other events come together with its own
+            stand_ins=stand_ins,
         )
         self._bot_of = partial(Bot, store=store, clock=clock, secret=emulator.secret)
 

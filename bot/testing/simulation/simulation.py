@@ -33,6 +33,7 @@ from bot.core.messages import MEDIA_KINDS
 from bot.core.own_addresses import FileAddress
 from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
+from bot.server.app import StandIns
 from bot.services.outgoing import Requester
 from bot.settings import ModelService
 from bot.store.kept_files import kept_files
@@ -100,7 +101,7 @@ class Simulation:
         self.operator = Operator(self)
         prompter = None if by_hand is None else ModelsByHand(by_hand, clock, self.service)
         self._files = SentFiles(self.emulator)
-        self._outside = requester, secrets, self.voice_notes.transcribe, prompter, self._files.located
+        self._outside = requester, secrets, StandIns(self.voice_notes.transcribe, prompter, self._files.located)
         self._program = program
 
     def __enter__(self) -> Self:
