@@ -20,7 +20,7 @@ from bot.language.answers.titles import place_in
 from bot.language.answers.topics import CRISIS, QUESTION, only_asks
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
-from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
+from bot.language.flow.trigger_index import TriggerIndex, TriggerMatch, name_of_event
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
 from bot.language.steps.small_talk_texts import GREETING, OPENING_HOURS, topic_of

@@ -11,7 +11,7 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.core.values import Location
-from bot.language.flow.library import name_of_event
+from bot.language.flow.trigger_index import name_of_event
 from bot.loading.folder import read_folder
 from bot.loading.program import Program, load_program
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
