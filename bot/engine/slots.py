@@ -282,7 +282,7 @@ def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int
 
 
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
-    """Mark the words of an opening text that answers have."""
+    """Mark the words of an opening text that stand in answers."""
     opening.answers = True
     used = _words_of(pieces)
     opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)

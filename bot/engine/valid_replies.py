@@ -62,8 +62,8 @@ def _titles_of(turn: TurnContext, frame: Frame) -> set[str]:
 def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:
     """Put a conversation on top as it was.
 
-    If this run of its flow is open, or another run that nothing interrupts, that ends with the flows above it;
-    otherwise the active flow is interrupted. Returns False if it cannot be interrupted, or too many flows are open.
+    If this run of its flow is open, or another run that nothing interrupts, the open run ends with the flows above it.
+    Otherwise the active flow is interrupted. Returns False if it cannot be interrupted, or too many flows are open.
     """
     frames, flow = tuple(replace(frame) for frame in turn.session.frames), kept.frames[0].flow
     copies = [n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)]

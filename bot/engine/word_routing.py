@@ -44,9 +44,9 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
 
 
 def to_calling_off(executor: Executor, reply: Reply) -> bool:
-    """A message that calls off what is going on: as the word or the choice for that which stands in it, else as the
-    nearest word for it that leads to the end. Where another reply leads to another step (`other`), that step gets it.
-    In no flow, only a wish for no more messages counts.
+    """A message that calls off what is going on. It counts as the word or the choice for that in its text, else as the
+    nearest such word that leads to the end. Where another reply leads to another step (`other`), that step gets it. In
+    no flow, only a wish for no more messages counts.
     """
     turn, text = executor.turn, reply.text or ""
     in_flow = turn.session.frame is not None

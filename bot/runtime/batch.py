@@ -500,7 +500,7 @@ class Batch:
             self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
             causes = self._add(session, event, turn, micros)
-        except Exception as error:
+        except Exception as error:  # what the turn has decided cannot be written
             self._fail(event, error)
             return None
         self.sessions.set(event.contact, turn.session)

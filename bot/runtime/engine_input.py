@@ -187,8 +187,8 @@ class InFlightWindow(Generic[R]):
 
 
 class CallWindow(InFlightWindow[CallRow]):
-    """The calls that the performers have, to each peer at most `CALLS_OF_PEER`. So thousands of calls to a slow peer do
-    not keep the calls to others in the file. More calls to a peer are read once half of those that it has are done.
+    """The calls that the performers have: at most `CALLS_OF_PEER` to each peer, so that thousands of calls to a slow
+    peer do not hold up the calls to others. When half of a peer's calls are done, more are read.
     """
 
     def __init__(self, pending: Callable[[int, int], list[CallRow]], consumer: Consumer[CallRow]) -> None:

@@ -54,8 +54,8 @@ def places_filled(library: Library) -> list[dict[str, Any]]:
 
 def _by_name(listed: Iterable[TemplateInfo]) -> Known:
     known: dict[str, dict[str, TemplateInfo]] = {}
-    for info in listed:
-        known.setdefault(info.name, {})[info.language] = info
+    for registered in listed:
+        known.setdefault(registered.name, {})[registered.language] = registered
     return known
 
 
@@ -67,18 +67,18 @@ def _against_list(use: TemplateUse, known: Known) -> Iterator[TemplateMisfit]:
         fix = did_you_mean(notice.name, known, "`bot templates` lists those there are")
         yield TemplateMisfit(use.mark, f"{what} is not in the gateway's list", fix)
         return
-    info = languages.get(notice.language)
-    if info is None:
+    registered = languages.get(notice.language)
+    if registered is None:
         yield TemplateMisfit(
             use.mark, f'{what} has no language "{notice.language}"', f"it has {', '.join(sorted(languages))}"
         )
         return
-    if info.status and info.status != APPROVED:
+    if registered.status and registered.status != APPROVED:
         yield TemplateMisfit(
-            use.mark, f"{what} ({notice.language}) is {info.status}", "only an APPROVED one can be sent"
+            use.mark, f"{what} ({notice.language}) is {registered.status}", "only an APPROVED one can be sent"
         )
-    if info.components:
-        yield from _against_components(use, frozenset(info.components))
+    if registered.components:
+        yield from _against_components(use, frozenset(registered.components))
 
 
 def _against_components(use: TemplateUse, components: frozenset[str]) -> Iterator[TemplateMisfit]:

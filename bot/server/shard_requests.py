@@ -211,7 +211,7 @@ def _sums(request: AnyRequest, answers: Sequence[EngineAnswer]) -> EngineAnswer:
 
 
 def _begun(request: BeginCorrection, answers: Sequence[CorrectionBegun]) -> CorrectionBegun:
-    """A correction has a number in each shard: what is asked about it has all of them."""
+    """The result has the correction's number in each shard: later requests about it name all of them."""
     edits = [edit for answer in answers if isinstance(edit := answer.edit, int)]
     return CorrectionBegun(edits, sum(answer.in_flight for answer in answers))
 

@@ -77,8 +77,8 @@ class Response:
 class Streamed:
     """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
 
-    ``certificate_ends`` tells, until the stream is left, how long the peer's certificate is valid; None without TLS.
-    After ``end_within``, called with a number of seconds, ``chunks`` end then at the latest.
+    ``certificate_ends`` returns, while the stream is open, until when the peer's certificate is valid; None without
+    TLS. ``end_within`` sets the number of seconds after which ``chunks`` end at the latest.
     """
 
     status: int

@@ -57,7 +57,7 @@ class _Session(NamedTuple):
 class McpClient:
     """Calls the tools of a bot's MCP servers. Safe to use from many threads.
 
-    ``secrets`` are looked into only for the names that a server needs.
+    Only the names that a server needs are looked up in ``secrets``.
     """
 
     def __init__(self, servers: Mapping[str, McpServer], secrets: Mapping[str, str]) -> None:

@@ -422,8 +422,8 @@ class MessageReader(Queries):
         return None
 
     def _first_made(self, made: str, low: int, end: int, since: str) -> int:
-        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``.
-        ``made`` is the query for the time of the next one.
+        """The first id from ``low`` and before ``end`` whose message was decided on since a time. ``made`` is the query
+        for the time of the next one.
         """
         while low < end:
             middle = (low + end) // 2

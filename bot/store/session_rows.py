@@ -381,7 +381,7 @@ class SessionReader(SessionRows):
         return {contact: messages for contact, messages in found.items() if messages}
 
     def count_late(self) -> int:
-        """How many contacts must write before messages can go that wait for that."""
+        """How many contacts have messages that wait until the contact writes."""
         return int(self.database.one(_COUNT_LATE)[0])
 
     @reads_rows

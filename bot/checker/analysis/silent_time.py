@@ -1,6 +1,6 @@
 """Silent time: how long a contact may have been silent when a conversation reaches a step, on the longest path to it.
 
-The constraints come from the edges. The time that a flow takes which a step runs is summarised at its ends
+The constraints come from the edges. If a step runs a flow, the time that this flow takes is summarised at its ends
 (`SubFlowSummaries`).
 """
 

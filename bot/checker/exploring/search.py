@@ -67,7 +67,7 @@ class MoveSearch:
         whole: bool = True,
         known: Sequence[Move] = (),
     ) -> ExploredState | None:
-        """A state for which ``shown`` is true; None if so many ``turns`` have not found it. Edges of the route may be
+        """A state for which ``shown`` is true; None if none is found within ``turns``. Edges of the route may be
         skipped, because it is only one of several.
 
         ``whole``: the last edge may not be skipped, and states before it do not count. ``short``: moves that are not

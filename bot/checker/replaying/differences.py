@@ -192,7 +192,7 @@ def _bare(effect: Effect) -> Effect:
             return replace(effect, flow="", within=0.0, tries=0)
         case HttpRequest():
             return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
-        case Transcribe(by=by):
+        case Transcribe(by=by):  # the bare effect is of the same class
             return replace(effect, by=cast(Call | HttpRequest, _bare(by)), within=0.0, tries=0)
         case Call() | Fetch() | RunHook() | JudgeAnswer():
             return replace(effect, within=0.0, tries=0)

@@ -139,7 +139,7 @@ class _Misfits:
             )
 
     def _undeclared(self, used: Used, step: Step, flow: Flow) -> Iterator[Found]:
-        """A text or condition that always fails because a day or a time of a service's data is no more than a text."""
+        """A text or condition that always fails, because a day or a time of a service's data is only a text."""
         if not self._services.are_read_in(used, step):
             return
         known = self._services.known_in(used, step, flow)

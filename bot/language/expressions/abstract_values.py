@@ -162,7 +162,7 @@ def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:
 
 
 def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
-    """True if any value of a kind is taken by an argument of Python's with an annotation."""
+    """True if a Python argument with this annotation may take a value of this kind."""
     wanted = kinds_of_type(annotation)
     unknown = kind in (ValueKind.ANY, ValueKind.NULL) or ValueKind.ANY in wanted
     return unknown or any(kind in _TAKEN.get(each, ()) for each in wanted)

@@ -282,7 +282,7 @@ def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
 
 
 def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:
-    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a
+    """The flows that can end because a step failed: by its request, or by a flow that it runs; with ``texts`` also by a
     text.
 
     A flow ends like the flow to which a transition of it leads; ``words`` are those of the bot.

@@ -52,7 +52,7 @@ def record(keys: Schemas, *needed: str, most: int | None = None) -> Schema:
 
 
 def either(*members: Schema) -> Schema:
-    """Any of these, of which one at the most is a list, and one a map.
+    """Any of these schemas, with at most one list and one map among them.
 
     The contents of a list or a map are checked against that member alone, so that an editor reports the mistake itself.
     """

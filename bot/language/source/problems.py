@@ -140,10 +140,10 @@ class Problems:
     (`bot.language.expressions.templates.Definition`). ``types`` are the bot's own types of variables, by their names
     (`bot.language.types.variable.Variable`).
 
-    ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of
-    which it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by file and number, of
-    keys whose values could not be read: only these keys are known. ``taken`` are names, by file, that are declared and
-    cannot be: what reads them is no further problem.
+    ``unread`` are the files in which any part may be unread; ``undeclared`` are those in which only variables,
+    definitions or defaults of flows could not be read. ``emptied`` are the lines, by file and number, of keys whose
+    values could not be read: only these keys are known. ``taken`` are names, by file, that are declared but not
+    allowed: reading them is no further problem.
     """
 
     def __init__(self) -> None:

@@ -133,7 +133,7 @@ class SyntaxFault:
         return None
 
     def _no_colon(self) -> Explained | None:
-        """The line above has no colon, so that this one goes on with it."""
+        """The line above has no colon, so this line continues it."""
         lines = self._text.split("\n")
         above = [number for number in range(int(self._at.line) - 1, -1, -1) if lines[number].strip()]
         if not above:

@@ -78,7 +78,7 @@ class Exchange:
         return asdict(self)
 
     def begin(self, reply: Reply | None, now: datetime, hears: int, *, pictures: bool = False) -> None:
-        """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
+        """Begin a turn with what the model gets of the contact's message; without a message the model begins."""
         self.drop()
         self.said, self.spoken, self.pending_input = [], [], None
         self.given, self.cited, self.searched = [], [], None

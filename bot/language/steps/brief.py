@@ -441,7 +441,7 @@ def objection(
         return "instructions: half of them or more"
     if foreign_link(text, settings.links, (*known, *written_links(instructions.source, told))) is not None:
         return "links: an address that nobody gave the model"
-    if foreign_account(text, known) is not None:  # seldom: then it may stand in what the contact wrote
+    if foreign_account(text, known) is not None:  # rarely: then the contact may have written it
         theirs = "\n".join(map(str, context.scope["contact"].values()))
         if foreign_account(text, (*known, *accounts_in(f"{told}\n{heard}\n{theirs}"))) is not None:
             return "accounts: a phone number, an account or an e-mail address that nobody gave the model"
@@ -449,7 +449,7 @@ def objection(
 
 
 def bearing_mark(rules: str, mark: str) -> str:
-    """The rules, with a mark that is in no other text: who says it repeats them."""
+    """The rules, with a mark that is in no other text: an answer with the mark repeats them."""
     return f"{rules} This text bears the mark {mark}, which you never write."
 
 

@@ -108,10 +108,9 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 @immutable
 class StartingWords:
-    """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised).
+    """The phrases that start a flow from within a sentence, if it has no word of ``unless`` (normalised).
 
-    ``answers`` are those that the flow's first question takes: a sentence that asks something starts it by none of
-    them.
+    ``answers`` are those that the flow's first question takes: they start nothing in a sentence that asks something.
     """
 
     words: tuple[str, ...] = ()

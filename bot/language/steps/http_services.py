@@ -30,8 +30,7 @@ Entries = tuple[tuple[Scalar, Node], ...]
 class HttpService:
     """One service. Its texts may hold ``secret.NAME``, and nothing of a conversation: no flow sees them.
 
-    ``allow_private``: it may lie in a private network. ``attempts``: for requests that do not
-    say themselves how they are tried.
+    ``allow_private``: it may lie in a private network. ``attempts`` are for requests that declare none of their own.
     """
 
     name: str

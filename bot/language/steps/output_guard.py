@@ -314,7 +314,7 @@ def canary(flow: str, step: str) -> str:
 
 
 def messages_of(text: str, most: int) -> tuple[TextMessage, ...]:
-    """A text as messages, one a paragraph, ``most`` of them unless the gateway's limit makes it more."""
+    """A text as messages, one for each paragraph: at most ``most``, unless the gateway's limit on length needs more."""
     paragraphs = [paragraph.strip() for paragraph in _BLANK_LINE.split(text.strip()) if paragraph.strip()]
     kept = paragraphs[: most - 1]
     if rest := paragraphs[most - 1 :]:

@@ -290,7 +290,7 @@ class SayStep(StepKind):
         return self.attachment.choices if isinstance(self.attachment, ButtonsPart) and self.attachment.leads else None
 
     def _outcomes(self) -> dict[str, Outcome]:
-        """``then``, and what a later tap leads to: then the step's options have happened long ago."""
+        """``then``, and what a later tap leads to, long after the step's options were carried out."""
         found = {**GOES_ON}
         if self._taken_buttons is not None:
             found |= {name: replace(each, success=False) for name, each in self._taken_buttons.outcomes().items()}

@@ -194,7 +194,7 @@ def in_time(now: datetime, duration: timedelta) -> datetime:
 
 
 def no_later(at: datetime, now: datetime, lasts: timedelta) -> datetime:
-    """The end of a wait that ``lasts`` so long: where more is left of it, the clock was set back, and it begins now."""
+    """The end of a wait that ``lasts`` so long; if more than that is left, the clock was set back: it begins now."""
     return at if at - now <= lasts else min(at, in_time(now, lasts))
 
 

@@ -1,6 +1,5 @@
-"""Small talk: thanks, praise, greetings, smiles, "help", "one moment", "are you a bot?" and opening hours.
-
-Nothing else has taken it.
+"""Small talk that nothing else has taken: thanks, praise, greetings, smiles, "help", "one moment", "are you a bot?" and
+opening hours.
 
 The phrases are data (`bot.language.answers.phrases`). All languages are heard in every bot; the answers, among the
 built-in wordings, are in the contact's language.

@@ -276,7 +276,7 @@ class _Waiting:
 class WaitHere(_Waiting):
     """Wait for the contact.
 
-    ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
+    ``undelivered``: the contact has not got the step's message. Their next one is no answer: it brings the question.
     """
 
     undelivered: bool = False

@@ -481,7 +481,7 @@ def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: s
 
 
 def check_taken(fields: Fields, name: str, known: Collection[str], text: Template | Expression, key: str) -> set[str]:
-    """Report the fields of `it` that a text uses and are not ``known``. Returns all that the text uses."""
+    """Report the fields of `it` that a text uses and that are not ``known``. Returns all that the text uses."""
     named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
     for unknown in sorted(named - set(known)):
         fix = did_you_mean(unknown, known, f"it gives {', '.join(known) or 'nothing'}")

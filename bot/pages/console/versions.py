@@ -43,7 +43,7 @@ def look_at_version(console: Console, user: User, number: str) -> Response:
 
 
 def roll_back(console: Console, user: User, number: str) -> Response:
-    """Publish a version again, of which the user has seen what it does."""
+    """Publish a version again, after the user has seen its effects."""
     report = console.live_check.reports.get(_number(number))
     if report is None or report.found is None:
         abort(409, "look first at what this version would do to the conversations under way")

@@ -231,7 +231,7 @@ class _Connection(asyncio.BufferedProtocol):
     # what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = cast(asyncio.Transport, transport)  # that of a TCP connection
         self._server.connections.add(self)
         if len(self._server.connections) > CONNECTIONS:
             self._server.make_room()

@@ -14,7 +14,7 @@ Media = Literal["", "image", "video", "document", "location"]
 def approved_templates(library: Library) -> list[MessageTemplate]:
     """One template for each name and language, with the most parameters that any flow fills in.
 
-    A step that fills in fewer than another is refused by the gateway, as by the real one.
+    The gateway refuses a step that fills in fewer than another, as the real one does.
     """
     uses: dict[tuple[str, str], list[TemplateUse]] = {}
     for use in template_uses(library):
