@@ -10,7 +10,7 @@ import itertools
 import json
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -95,9 +95,9 @@ class McpClient:
             server = self._servers.get(tool.server)
         if server is None:  # an edit removed it since
             raise ServerUnreachable(f'there is no server "{tool.server}"')
-        asking = self._asking(server, key)
+        requests = _Requests(self, server, key)
         try:
-            return _outcome(asking("tools/call", {"name": tool.name, "arguments": arguments}, headers))
+            return _outcome(requests.result("tools/call", {"name": tool.name, "arguments": arguments}, headers))
         except _Refused as error:
             raise ToolError(str(error)) from error
 
@@ -106,109 +106,86 @@ class McpClient:
         server = self._servers[name]
         try:
             try:
-                ask = self._asking(replace(server, protocol=STATELESS), f"list-{name}")
-                return STATELESS, list(_pages(ask))
+                return STATELESS, list(_Requests(self, replace(server, protocol=STATELESS), f"list-{name}").tools())
             except (_Refused, ServerUnreachable):
-                session = self._begin(server, f"list-{name}", monotonic() + server.within)
-                ask = self._asking(replace(server, protocol=session.protocol), f"list-{name}")
-                return session.protocol, list(_pages(ask))
+                protocol = _Requests(self, server, f"list-{name}").begin().protocol
+                return protocol, list(_Requests(self, replace(server, protocol=protocol), f"list-{name}").tools())
         except _Refused as error:
             raise ServerUnreachable(f"it answers: {error}") from error
 
-    def _asking(self, server: McpServer, key: str) -> "_Ask":
-        """A function that sends one request and returns its result, within the time of one call."""
-        deadline = monotonic() + server.within
-        if server.protocol >= STATELESS:
-            return partial(self._ask_stateless, server, key, deadline)
-        return partial(self._ask_in_session, server, key, deadline)
 
-    def _ask_stateless(
-        self,
-        server: McpServer,
-        key: str,
-        deadline: float,
-        method: str,
-        params: dict[str, Any],
-        headers: Mapping[str, str],
-    ) -> Any:
+class _Requests:
+    """The requests of one call of a tool, or for one list: they share its key and its time."""
+
+    def __init__(self, client: McpClient, server: McpServer, key: str) -> None:
+        self._client, self._server, self._key = client, server, key
+        self._deadline = monotonic() + server.within
+
+    def result(self, method: str, params: dict[str, Any], headers: Mapping[str, str]) -> Any:
+        """Send a request, and return its result. Raises `_Refused`."""
+        if self._server.protocol < STATELESS:
+            return self._in_session(method, params)
         about = {
-            "io.modelcontextprotocol/protocolVersion": server.protocol,
+            "io.modelcontextprotocol/protocolVersion": self._server.protocol,
             "io.modelcontextprotocol/clientInfo": _CLIENT,
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         named = {"Mcp-Name": _header(params["name"])} if "name" in params else {}
-        own = {"MCP-Protocol-Version": server.protocol, "Mcp-Method": method, **named, **headers}
-        answer, asked = self._send(server, key, deadline, method, {**params, "_meta": about}, own)
-        return _result(answer, asked)
+        own = {"MCP-Protocol-Version": self._server.protocol, "Mcp-Method": method, **named, **headers}
+        return _result(*self._send(method, {**params, "_meta": about}, own))
 
-    def _ask_in_session(
-        self,
-        server: McpServer,
-        key: str,
-        deadline: float,
-        method: str,
-        params: dict[str, Any],
-        headers: Mapping[str, str],
-    ) -> Any:
-        known = self._sessions.get(server.service.name)
-        session = known or self._begin(server, key, deadline)
-        answer, asked = self._send(server, key, deadline, method, params, session.headers)
+    def _in_session(self, method: str, params: dict[str, Any]) -> Any:
+        known = self._client._sessions.get(self._server.service.name)
+        session = known or self.begin()
+        answer, asked = self._send(method, params, session.headers)
         if known is not None and answer.status in _GONE:  # then nothing was done
-            session = self._begin(server, key, deadline)
-            answer, asked = self._send(server, key, deadline, method, params, session.headers)
+            answer, asked = self._send(method, params, self.begin().headers)
         return _result(answer, asked)
 
-    def _begin(self, server: McpServer, key: str, deadline: float) -> _Session:
-        """A new session. Raises `_Refused`."""
+    def begin(self) -> _Session:
+        """Begin a session. Raises `_Refused`."""
         params = {"protocolVersion": SESSIONS, "capabilities": {}, "clientInfo": _CLIENT}
-        answer, asked = self._send(server, f"{key}-initialize", deadline, "initialize", params, {})
+        answer, asked = self._send("initialize", params, {}, "-initialize")
         result = _result(answer, asked)
         if not isinstance(result, dict) or not isinstance(result.get("protocolVersion"), str):
             raise ServerUnreachable("its answer to initialize names no version of the protocol")
         session = _Session(result["protocolVersion"], answer.headers.get("mcp-session-id"))
-        self._send(server, f"{key}-initialized", deadline, "notifications/initialized", None, session.headers)
-        with self._lock:
-            self._sessions[server.service.name] = session
+        self._send("notifications/initialized", None, session.headers, "-initialized")
+        with self._client._lock:
+            self._client._sessions[self._server.service.name] = session
         return session
 
+    def tools(self) -> Iterator[Any]:
+        """The tools of all pages of the list. Raises `_Refused`."""
+        params: dict[str, Any] = {}
+        for _ in range(MOST_PAGES):
+            match self.result("tools/list", params, {}):
+                case {"tools": list(tools), **more}:
+                    yield from tools
+                case _:
+                    raise ServerUnreachable("its answer to tools/list has no tools")
+            if not isinstance(more.get("nextCursor"), str):
+                return
+            params = {"cursor": more["nextCursor"]}
+        raise ServerUnreachable(f"its list has more than {MOST_PAGES} pages")
+
     def _send(
-        self,
-        server: McpServer,
-        key: str,
-        deadline: float,
-        method: str,
-        params: dict[str, Any] | None,
-        headers: Mapping[str, str],
+        self, method: str, params: dict[str, Any] | None, headers: Mapping[str, str], part: str = ""
     ) -> tuple[Response, int]:
-        """The answer to one request, with the number of that; without ``params`` it is a notification."""
-        number = next(self._ids)
+        """The answer to one request, with the number of that; without ``params`` it is a notification. ``part`` ends
+        its key.
+        """
+        number = next(self._client._ids)
         body = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"id": number, "params": params})
-        text = json.dumps(body, default=json_default)
+        text, all_headers = json.dumps(body, default=json_default), {**_ACCEPTED, **headers}
         try:
-            left = max(deadline - monotonic(), 0.0)
-            return post(server.service, self._secrets, text, {**_ACCEPTED, **headers}, key, left), number
+            left = max(self._deadline - monotonic(), 0.0)
+            service, secrets = self._server.service, self._client._secrets
+            return post(service, secrets, text, all_headers, f"{self._key}{part}", left), number
         except RequestTimedOut as error:
             raise ServerTimedOut(str(error)) from error
         except RequestFailed as error:
             raise ServerUnreachable(str(error)) from error
-
-
-_Ask = Callable[[str, dict[str, Any], Mapping[str, str]], Any]
-"""Sends a request with a method, parameters and headers, and returns its result. Raises `_Refused`."""
-
-
-def _pages(ask: _Ask) -> Iterator[Any]:
-    params: dict[str, Any] = {}
-    for _ in range(MOST_PAGES):
-        match ask("tools/list", params, {}):
-            case {"tools": list(tools), **more}:
-                yield from tools
-            case _:
-                raise ServerUnreachable("its answer to tools/list has no tools")
-        if not isinstance(more.get("nextCursor"), str):
-            return
-        params = {"cursor": more["nextCursor"]}
-    raise ServerUnreachable(f"its list has more than {MOST_PAGES} pages")
 
 
 def _repeated(tool: ServerTool, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
