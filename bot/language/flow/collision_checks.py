@@ -1,6 +1,7 @@
 """Words, answers and events that two parts of a bot take, so that one of them never gets them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from bot.language.flow.definition import MADE_FLOWS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
 from bot.language.source.problems import Mark, Problems
@@ -114,44 +115,59 @@ def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems)
     triggers.sort(key=lambda found: found[1].contact is None)
     parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]
     for name, trigger, found in (*parts, *((name, trigger, _intent_of(trigger)) for name, trigger in triggers)):
-        for code, key, shown, mark in found:
+        for part in found:
+            key = part.key
             written = key in map(normalise, (word for word, _ in trigger.words))
             if owner := words.get(key) or (_taken_by_pattern(key, bot.words, "bot") if written else None):
-                problems.add(code, mark, f"{shown} is taken: it is {owner}", "choose another for one of them")
+                what = f"{part.shown} is taken: it is {owner}"
+                problems.add(part.code, part.mark, what, "choose another for one of them")
             free = [contact for contact in trigger.contacts if (key, contact) not in taken]
             taken.update({(key, contact): name for contact in free})
             first = taken[key, trigger.contacts[0]]
             if not free and first != name:
-                fix = "remove it from one of them" if code == "E313" else "choose another for one of them"
-                problems.add(code, mark, f"{shown} is taken: it starts flow {first}", fix)
+                fix = "remove it from one of them" if part.code == "E313" else "choose another for one of them"
+                problems.add(part.code, part.mark, f"{part.shown} is taken: it starts flow {first}", fix)
 
 
-def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
+class _TriggerPart(NamedTuple):
+    """A part that starts a flow, with the code of the problem if it is taken. Equal parts have the same ``key``."""
+
+    code: str
+    key: str
+    shown: str
+    mark: Mark
+
+
+def _intent_of(trigger: Trigger) -> Iterator[_TriggerPart]:
     """The texts by which a model knows the flow, and its button in "did you mean".
 
     Trigger words are compared elsewhere: they match before a model is asked.
     """
     intent = trigger.intent
     if intent is not None:
-        yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
-        yield "E312", f"title {normalise(intent.title)}", f'the title "{intent.title}"', intent.mark
+        yield _TriggerPart("E312", f"about {normalise(intent.about)}", "what it is about", intent.mark)
+        yield _TriggerPart("E312", f"title {normalise(intent.title)}", f'the title "{intent.title}"', intent.mark)
         for example in intent.examples:
-            yield "E312", normalise(example), f'the example "{example}"', intent.mark
+            yield _TriggerPart("E312", normalise(example), f'the example "{example}"', intent.mark)
 
 
-def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """The parts of a trigger: the problem's code, a key that is equal for equal parts, its text, its place."""
+def _parts_of(trigger: Trigger) -> Iterator[_TriggerPart]:
+    """The parts of a trigger beside its intent."""
     for word, mark in trigger.words:
-        yield "E312", normalise(word), f'"{word}"', mark
+        yield _TriggerPart("E312", normalise(word), f'"{word}"', mark)
     for topic in trigger.topics:
-        yield "E312", f"topic {topic}", f"the topic {topic}", trigger.mark
+        yield _TriggerPart("E312", f"topic {topic}", f"the topic {topic}", trigger.mark)
     if trigger.pattern is not None:
-        yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
+        yield _TriggerPart(
+            "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
+        )
     if trigger.payload is not None:
-        yield "E312", f"payload {trigger.payload.written}", f'the payload "{trigger.payload.written}"', trigger.mark
+        yield _TriggerPart(
+            "E312", f"payload {trigger.payload.written}", f'the payload "{trigger.payload.written}"', trigger.mark
+        )
     for signal in trigger.signals:
-        yield "E313", f"signal {signal}", f"the signal {signal}", trigger.mark
+        yield _TriggerPart("E313", f"signal {signal}", f"the signal {signal}", trigger.mark)
     for event in trigger.events:
-        yield "E313", f"event {event}", f"the event {event}", trigger.mark
+        yield _TriggerPart("E313", f"event {event}", f"the event {event}", trigger.mark)
     if trigger.otherwise:
-        yield "E313", "`otherwise`", "`otherwise`", trigger.mark
+        yield _TriggerPart("E313", "`otherwise`", "`otherwise`", trigger.mark)
