@@ -157,7 +157,9 @@ class Engine:
             reader = opened.enter_context(closing(StoreReader(store)))
             whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
             self._opted_out = whole.sessions.opted_out
-            gateway = opened.enter_context(closing(self._open_gateway(account)))
+            reach, channels = ReachabilityAlarm(self.alarms, clock, *_GATEWAY), program.library.bot.channels
+            gateway = Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
+            opened.enter_context(closing(gateway))
             self._limiter = open_limiter(
                 store, clock, reader, account.per_minute, account.per_day, crashed=not reader.ended_clean()
             )
@@ -182,11 +184,6 @@ class Engine:
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if is_real else _not_delivered
         judge = _judge(self._model_calls) if is_real else _not_judged
         self._performers = self._performers_for(Downloads(account.url, others.located), events, judge, others)
-
-    def _open_gateway(self, account: GatewayAccount) -> Gateway:
-        channels = self._program.library.bot.channels
-        reach = ReachabilityAlarm(self.alarms, self._clock, *_GATEWAY)
-        return Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
 
     def _contact_limiter(self, account: GatewayAccount, reader: StoreReader) -> ContactLimiter:
         """The limiter of each contact's messages, which knows those that earlier runs have sent."""

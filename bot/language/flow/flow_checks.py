@@ -11,7 +11,6 @@ from bot.language.flow.definition import (
     BotDefinition,
     Flow,
     Step,
-    Trigger,
     certain_data,
     keepers,
     steps_of,
@@ -96,11 +95,6 @@ def _assignments_of(flow: Flow) -> Iterator[Assignment]:
         yield from step.options.set
     for transition in transitions_of_flow(flow):
         yield from (item for item in transition.set if item.mark.path == flow.mark.path)  # the rest is inherited
-
-
-def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
-    for transition in transitions_of_bot(bot):
-        yield from transition.set
 
 
 @dataclass(frozen=True)
@@ -274,7 +268,8 @@ class FlowChecks:
         if start is None:
             return
         without = start.words or start.events or start.otherwise or start.intent is not None
-        ways = [{*names} for names in _given_by(start)]
+        ways = [] if start.pattern is None else [{*start.pattern.groupindex}]
+        ways += [] if start.payload is None else [{*start.payload.names}]
         if not ways and not without:
             return
         given = set() if without else set.intersection(*ways)
@@ -315,7 +310,7 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
         elif cleared.name is not None and cleared.name not in known:
             fix = did_you_mean(cleared.name, known, "remove it, or declare it under vars of the flows that read it")
             problems.add("E301", cleared.mark, f'no flow has a variable "{cleared.name}"', fix)
-    for item in _assignments_of_bot(bot):
+    for item in (item for transition in transitions_of_bot(bot) for item in transition.set):
         if item.name in bot.common:
             _check_constant(bot.common[item.name], item, problems)
         elif item.name in known:
@@ -375,13 +370,6 @@ def _check_needed(
     given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
     for name in sorted({name for name, variable in declared.items() if variable.required} - given):
         problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
-
-
-def _given_by(start: Trigger) -> Iterator[Iterable[str]]:
-    if start.pattern is not None:
-        yield start.pattern.groupindex
-    if start.payload is not None:
-        yield start.payload.names
 
 
 def _check_slots(flow: Flow, problems: Problems) -> None:
@@ -457,7 +445,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     if any(step.unread for step in steps):
         return
     given = {item.name for flow in flows.values() for item in _assignments_of(flow)}
-    given |= {item.name for item in _assignments_of_bot(bot)}
+    given |= {item.name for transition in transitions_of_bot(bot) for item in transition.set}
     for step in steps:
         given |= {step.options.save or "", *step.facts.gives}
         given |= {item.name for run in step.facts.flows_run for item in run.inputs}
