@@ -186,7 +186,7 @@ class Plan:
     until: datetime | None = None
     after: timedelta | None = None
     signal: str | None = None
-    first_visit: int | None = None  # of the run that alone is to hear the signal
+    first_visit: int | None = None  # of the only run that is to hear the signal
     broadcast: str | None = None  # the broadcast that starts the flow
 
 

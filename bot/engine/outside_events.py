@@ -250,7 +250,7 @@ def _hand_to_agent(executor: Executor, event: ConversationAssigned) -> None:
         if step is not None and session.frame is not None and step.form == session.frame.form:
             executor.resume(event, turn.trace.rule)
         if session.frame is not None:
-            session.frame.parked_messages = 0  # the agent's to answer, too
+            session.frame.parked_messages = 0  # the agent answers them, too
             stop_gathering(session.frame)
         executor.run(start_by_event(turn))
     finally:  # the agent has it also where a flow is broken

@@ -220,7 +220,7 @@ class CausedEvents:
 
     def __init__(self, shard_elsewhere: Callable[[str], int | None]) -> None:
         self._shard_elsewhere = shard_elsewhere
-        self._queue: deque[tuple[Event, int]] = deque()  # with how many events led there
+        self._queue: deque[tuple[Event, int]] = deque()  # each with the number of events that led to it
         self._hops = self._count = 0
 
     def begin(self, forwarded: Forwarded) -> bool:

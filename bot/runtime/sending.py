@@ -135,7 +135,7 @@ class ContactQueue:
     closed_window: ClosedWindow | None = None
     attempts: int = 0
     tried_since: float | None = None
-    unclear: bool = False  # an attempt may have been sent
+    unclear: bool = False  # an attempt may have sent the message
     lost: set[str] = field(default_factory=set)
     in_flight: bool = False
     keyed: bool = False  # whether the request in flight has a key

@@ -27,7 +27,7 @@ LEADING = 1.35
 ROOM, LEAST = 210.0, 60.0  # pixels of width for texts
 MOST_LINES = 4
 PADDING = 10.0
-BOLD = 1.1  # how much wider it is
+BOLD = 1.1  # how much wider bold text is
 _PILLS = (BoxKind.START, BoxKind.END)
 
 

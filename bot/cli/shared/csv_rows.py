@@ -239,7 +239,7 @@ def read_recipients(path: Path, own: BodyTexts | FlowValues) -> list[Recipient]:
         (row.line, problem) for row, each in zip(rows, recipients, strict=True) for problem in own.problems_of(each)
     ]
     if len(wrong) == len(rows) > 1 and len({problem for _, problem in wrong}) == 1:
-        problems.append(f"{own.option}: {wrong[0][1]}")  # of all rows alike
+        problems.append(f"{own.option}: {wrong[0][1]}")  # the same for all rows
     else:
         problems += [f"{path}:{line}: {problem}" for line, problem in wrong]
     if not problems and not recipients:

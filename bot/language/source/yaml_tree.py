@@ -39,7 +39,7 @@ class Scalar:
 
     @property
     def altered(self) -> bool:
-        """True if YAML reads a number that is written otherwise: of ``01234``, ``1.10``, ``0x1F`` not all is left."""
+        """True if YAML reads a number that loses a part of what is written: ``01234``, ``1.10``, ``0x1F``."""
         return type(self.value) in _NUMBERS and str(self.value) != self.text
 
 

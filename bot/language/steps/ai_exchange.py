@@ -60,7 +60,7 @@ class Exchange:
     failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
     made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
     uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
-    succeeded: list[str] = field(default_factory=list)  # handlers that have, in this visit
+    succeeded: list[str] = field(default_factory=list)  # handlers that have succeeded in this visit
     given: list[str] = field(default_factory=list)  # passages that the model was given in this turn, by their numbers
     cited: list[int] = field(default_factory=list)  # the numbers of those that its answer cites
     searched: str | None = None  # what a model has written to search for in this turn

@@ -31,7 +31,7 @@ def usage(console: Console, user: User) -> str:
     by = by if by in USAGE_BY else "day"
     since = datetime.combine(days[0], time(), UTC)
     sums = console.cached(("usage", since, by), lambda: console.reader.usage.sums(since, by))
-    if by == "contact" and not reads():  # equal ones are in the order of their numbers, which tells of them
+    if by == "contact" and not reads():  # the order of equal sums would tell of the numbers
         sums = sorted(sums, key=lambda each: (-each.prompt_tokens - each.completion_tokens, sealed(each.name)))
     shown = sums if by == "day" else sums[:MOST]
     tokens = {each.name: {PROMPT: each.prompt_tokens, COMPLETION: each.completion_tokens} for each in shown}
