@@ -56,8 +56,7 @@ def check(
     if not unread:
         _check_bot_assignments(bot, flows, problems)
         _check_timing(bot, flows, problems)
-    failing = failing_flows(flows, bot.words)
-    kept = keepers(flows)
+    kept, failing = keepers(flows), failing_flows(flows, bot.words)
     for flow in flows.values():
         FlowChecks(flow, bot, flows, kept, failing, targets, problems).check()
     check_shared(flows, problems)
@@ -423,13 +422,11 @@ def _check_started_by_signals(bot: BotDefinition, flow: Flow, problems: Problems
             problems.add("E105", flow.variables[needed].mark, f'signal "{name}" may come without "{needed}"', fix)
         for field, variable in declared.items():
             ours = flow.variables.get(field)
-            if ours is None or ours.type in (variable.type, "text") or (variable.type, ours.type) == _WIDER:
+            wider = ("text", "number") if variable.type == "integer" else ("text",)
+            if ours is None or ours.type in (variable.type, *wider):
                 continue
             what = f'variable "{field}" is of type {ours.type}, and signal "{name}" gives {variable.type}'
             problems.add("E303", ours.mark, what, "declare the same type in both places, or use another name")
-
-
-_WIDER = ("integer", "number")
 
 
 def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
