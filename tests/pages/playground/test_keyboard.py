@@ -238,11 +238,6 @@ def test_times_are_written_as_the_reader_does_and_stay_so(
     expect(hour).to_have_text(re.compile(r"^12:0\d\sPM$" if locale == "en-US" else r"^12:0\d$"))
 
 
-def test_without_a_script_times_are_the_servers(served: tuple[Playground, PlaygroundServer], opens_page: Opens) -> None:
-    page = opens_page(served[1].url, scripts=False, locale="en-US")
-    expect(page.locator("#clock")).to_have_text(re.compile(r"^Mon 6 May, 12:0\d$"))
-
-
 def test_nothing_is_wider_than_the_screen(shown: Shown) -> None:
     page = asked_for_cups(shown)
     for _ in range(5):

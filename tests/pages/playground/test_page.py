@@ -168,11 +168,6 @@ def test_the_way_of_an_earlier_run_is_not_lit(shows: Callable[[str], Shown]) -> 
     expect(gone).to_have_text(["Coffee"])
 
 
-def test_the_first_words_that_are_offered_are_those_of_the_main_flow(shows: Callable[[str], Shown]) -> None:
-    shown = shows(RUNS.replace("flow: main", "flow: zoo").replace("/main", "/zoo"))
-    expect(shown.page.locator(".openers button")).to_have_text(["hello", "anew"])
-
-
 def test_the_details_are_shown_once_they_are_wanted_and_stay(shown: Shown) -> None:
     page = shown.page
     details, button = page.locator("#details"), page.get_by_role("button", name="Details")
@@ -654,12 +649,6 @@ def held(shown: Shown) -> None:
     shown.hears("2 cups, thank you.")
 
 
-def test_nothing_can_be_written_before_the_page_can_send_it(
-    served: tuple[Playground, PlaygroundServer], opens_page: Opens
-) -> None:
-    expect(opens_page(served[1].url, scripts=False).get_by_label("Message", exact=True)).to_be_disabled()
-
-
 def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_contact(shown: Shown) -> None:
     held(shown)
     page = shown.page
@@ -836,9 +825,3 @@ def test_an_empty_phone_offers_the_bots_own_words(shown: Shown) -> None:
     shown.hears("A picture please")
     expect(openers).to_have_count(0)
     expect(page.locator("#text")).to_be_focused()
-
-
-def test_contacts_have_names_and_their_numbers_are_told(shown: Shown) -> None:
-    here = shown.page.locator("#contacts [aria-current]")
-    expect(here).to_have_text("Ana")
-    expect(here).to_have_attribute("title", "15555550100")
