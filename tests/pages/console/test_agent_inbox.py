@@ -76,6 +76,13 @@ def take(page: Page) -> None:
     page.get_by_role("button", name="Take over").first.click()
 
 
+def taken(live: Live) -> Page:
+    """Abel's page of a contact whose conversation he has taken over."""
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    return live.log_in("abel", f"/contact/{ANN}")
+
+
 def show_nothing_new(page: Page) -> None:
     """From now on the page does not hear of changes."""
     page.route("**/changes*", lambda route: None)  # which nobody answers
@@ -152,9 +159,7 @@ def test_a_conversation_that_the_bot_has_can_be_taken_from_the_contacts_page(liv
 
 
 def test_what_is_being_written_stays_while_the_page_shows_what_comes_in(live: Live) -> None:
-    say(live, ANN, "help")
-    page = live.log_in("abel", "/inbox")
-    take(page)
+    page = taken(live)
     answer = page.get_by_label("Your answer")
     answer.fill("I am looking")
     answer.press("ArrowLeft")
@@ -172,9 +177,7 @@ def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
     live.simulation.emulator.templates.add(MessageTemplate("still_there", "en", body="{{1}}, is {{2}} still there?"))
     live.simulation.emulator.templates.add(MessageTemplate("not_yet", "en", body="No.", status="PENDING"))
     say(live, ANN, "help")
-    page = live.log_in("abel", "/inbox")
-    take(page)
-    page.goto("about:blank")
+    live.console.ask(TakeOver(ANN, by="abel"))
     live.simulation.clock.move(timedelta(hours=25))
     page = live.log_in("abel", f"/contact/{ANN}")
     expect(page.locator("#person")).to_contain_text("only a template can be sent")
@@ -241,9 +244,7 @@ def no_list(live: Live, request: AnyRequest) -> EngineAnswer:
 
 
 def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is_sent_once(live: Live) -> None:
-    say(live, ANN, "help")
-    page = live.log_in("abel", "/inbox")
-    take(page)
+    page = taken(live)
     page.get_by_label("Your answer").fill("Twice?")
     page.evaluate("""async () => {
         const form = document.querySelector("#person .answer");
@@ -291,9 +292,7 @@ def test_who_looks_at_an_old_page_is_told_and_can_take_the_conversation_from_the
 
 
 def test_a_key_for_one_button_is_not_taken_by_the_one_that_comes_in_its_place(live: Live) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     page.get_by_role("button", name="Give back to the bot").focus()
     live.console.ask(TakeOver(ANN, by="tom", taken_from="abel"))
     expect(page.get_by_role("button", name="Take over from tom")).to_be_visible()
@@ -364,9 +363,7 @@ def test_the_inbox_shows_the_name_the_newest_message_and_how_many_have_no_answer
 
 
 def test_enter_sends_shift_and_enter_begins_a_line_and_the_next_answer_can_be_written_at_once(live: Live) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     answer = page.get_by_label("Your answer")
     answer.press("Enter")  # there is nothing to send
     answer.press_sequentially("Milk it is.")
@@ -380,9 +377,7 @@ def test_enter_sends_shift_and_enter_begins_a_line_and_the_next_answer_can_be_wr
 
 
 def test_who_writes_elsewhere_before_the_page_is_ready_goes_on_there(live: Live) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     held: list[Route] = []
     page.route("**/console.js", lambda route: held.append(route))
     page.get_by_label("Your answer").fill("Milk it is.")
@@ -398,9 +393,7 @@ def test_who_writes_elsewhere_before_the_page_is_ready_goes_on_there(live: Live)
 
 
 def test_a_ready_reply_is_put_where_the_cursor_is_and_is_sent_by_the_person(live: Live) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     page.get_by_label("Your answer").fill("Hi! ")
     page.get_by_text("Ready replies").click()
     expect(page.locator("#replies button")).to_have_text(["Hours We are open from 9 to 6.", "Milk Oat, soy or cow?"])
@@ -423,9 +416,7 @@ def test_a_note_is_for_colleagues_and_not_for_the_contact(live: Live) -> None:
 
 
 def test_a_file_is_sent_by_its_address_and_one_that_the_gateway_does_not_take_stays_in_the_form(live: Live) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     page.get_by_text("Send a file").click()
     page.get_by_label("Its public address").fill("https://cafe.example/menu.exe")
     page.get_by_label("Caption").fill("Our menu")
@@ -441,9 +432,7 @@ def test_a_file_is_sent_by_its_address_and_one_that_the_gateway_does_not_take_st
 
 
 def test_a_file_of_ones_own_is_sent_under_an_address_of_the_bots(live: Live, tmp_path: Path) -> None:
-    say(live, ANN, "help")
-    live.console.ask(TakeOver(ANN, by="abel"))
-    page = live.log_in("abel", f"/contact/{ANN}")
+    page = taken(live)
     page.get_by_text("Send a file").click()
     for name, content, told in (
         ("prices.exe", b"MZ\0\0", "the gateway takes no file of this type: it takes .jpg, .png"),

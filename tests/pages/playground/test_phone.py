@@ -263,26 +263,6 @@ def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(show
     assert "Hello" in said[1] and "are you there?" in said[3] and said[-1].endswith("1 h later"), said
 
 
-@pytest.mark.parametrize(
-    ("fault", "title"),
-    [
-        ("refused", "The gateway refuses messages (422)"),
-        ("busy", "The gateway has too many requests (429)"),
-        ("key", "The gateway refuses the key (401)"),
-        ("down", "The platform refuses messages (502)"),
-        ("channel", "The channel is gone"),
-    ],
-)
-def test_a_fault_of_the_pages_own_switch_is_called_that(shows: Callable[[str], Shown], fault: str, title: str) -> None:
-    shown = shows(FLOWS)
-    shown.playground.faults.switch(fault, True)
-    shown.write("hi")
-    unsent = shown.page.locator(".bubble.unsent").first
-    expect(unsent).to_contain_text(title)
-    for wrong in ("defect", "BOT_", "bot.yml", "the gateway's message says why"):
-        expect(shown.page.locator("body")).not_to_contain_text(wrong)
-
-
 FILES = """
 flow: main
 start: {otherwise: true}

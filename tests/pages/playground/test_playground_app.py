@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from bot.core.session import Session
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_app import phone_view
 from bot.pages.playground.playground_server import PlaygroundServer, PortTaken
+from tests.pages.playground.conftest import Serves
 
 Served = tuple[Playground, PlaygroundServer]
 CONTACT = "15555550100"
@@ -44,6 +46,59 @@ def test_only_this_machines_own_page_gets_an_answer(served: Served) -> None:
     for origin in ("https://evil.example", "null"):
         assert ask(served, f"/contact/{CONTACT}/do", {"do": "write", "text": "b"}, {"Origin": origin})[0] == 403
     assert [bubble.text for bubble in served[0].chats.bubbles(CONTACT)][:1] == ["a"]
+
+
+def page_of(served: Served) -> str:
+    """The page of the first contact, as it is before its script runs."""
+    return ask(served, f"/contact/{CONTACT}")[2]
+
+
+def test_contacts_have_names_and_their_numbers_are_told(served: Served) -> None:
+    assert f'aria-current="page" title="{CONTACT}">Ana</a>' in page_of(served)
+
+
+def test_nothing_can_be_written_before_the_page_can_send_it(served: Served) -> None:
+    assert re.search(r'<textarea id="text" [^>]*\bdisabled\b', page_of(served))
+
+
+def test_without_a_script_times_are_the_servers(served: Served) -> None:
+    assert re.search(r'id="clock".*?>Mon 6 May, 12:0\d<', page_of(served), re.DOTALL)
+
+
+ZOO = """
+flow: zoo
+start: {otherwise: true, words: [hello]}
+steps: {drink: {ask: What would you like?, then: end}}
+---
+flow: anew
+start: {words: [anew]}
+steps: {anew: {say: Anew, then: /zoo}}
+"""
+
+
+def test_the_first_words_that_are_offered_are_those_of_the_main_flow(serves: Serves) -> None:
+    assert re.findall(r'data-say="(\w+)"', page_of(serves(ZOO))) == ["hello", "anew"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "title"),
+    [
+        ("refused", "The gateway refuses messages (422)"),
+        ("busy", "The gateway has too many requests (429)"),
+        ("key", "The gateway refuses the key (401)"),
+        ("down", "The platform refuses messages (502)"),
+        ("channel", "The channel is gone"),
+    ],
+)
+def test_a_fault_of_the_pages_own_switch_is_called_that(served: Served, fault: str, title: str) -> None:
+    served[0].faults.switch(fault, True)
+    served[0].write(CONTACT, "hi")
+    served[0].simulation.settle()
+    page = page_of(served)
+    unsent = re.search(r'<article class="bubble bot \w+ unsent">.*?</article>', page, re.DOTALL)
+    assert unsent and title in unsent[0]
+    for wrong in ("defect", "BOT_", "bot.yml", "the gateway's message says why", "the gateway&#39;s message says why"):
+        assert wrong not in page
 
 
 def test_a_form_of_another_page_cannot_act_because_only_json_is_read(served: Served) -> None:
