@@ -190,6 +190,15 @@ class Plan:
     broadcast: str | None = None  # the broadcast that starts the flow
 
 
+@stored
+@immutable
+class MadeFile:
+    """A file that a handler has made for the contact. From ``until`` on it is deleted; None: a variable still has it."""
+
+    file: str
+    until: datetime | None = None
+
+
 MOST_LATE = 10
 """How many messages of a contact wait until the contact writes, because the window was closed for them."""
 
@@ -334,6 +343,7 @@ class Session:
     voice_note: VoiceNote | None = None  # it is taken when it is known what it says; what comes meanwhile waits
     transcribed: int = 0  # how many voice notes were to be transcribed on the day ``transcribed_on`` (UTC)
     transcribed_on: date | None = None
+    made_files: tuple[MadeFile, ...] = ()
 
     def copy(self) -> "Session":
         """A copy of the session and its frames that can be changed without changing this one."""

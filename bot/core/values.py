@@ -28,7 +28,8 @@ class UnstorableValue(BotError):
 
 @immutable
 class Media:
-    """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads).
+    """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads). A file that a
+    handler has made has none.
 
     ``file`` is its path once it has been kept. ``type`` (``image/png``) is found by its content then, and before by the
     ending of its address, if that is known.
@@ -39,6 +40,11 @@ class Media:
     caption: str | None = None
     file: str | None = None
     type: str | None = None
+
+    @property
+    def made(self) -> bool:
+        """True for a file that a handler has made."""
+        return not self.url and self.file is not None
 
 
 @immutable
@@ -192,7 +198,7 @@ def _plain(value: Any, levels: int, measure: Measure) -> Any:
         return sorted(_plain(item, levels - 1, measure) for item in value)
     raise UnstorableValue(
         f"a {type(value).__name__} cannot be kept in a conversation "
-        "(return text, numbers, dates, lists, dicts or a dataclass of these)"
+        "(return text, numbers, dates, lists, dicts or a dataclass of these; or, alone, the bytes of a file)"
     )
 
 

@@ -43,7 +43,7 @@ from bot.core.session import (
 )
 from bot.core.turn import Turn
 from bot.core.waits import ForContact
-from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
+from bot.engine.contact_values import add_tag, delete_cleared, delete_made, note_dropped, remove_tag
 from bot.engine.drafts import choose_draft
 from bot.engine.entering import ask, open_flow, put_again
 from bot.engine.executor import Executor
@@ -164,6 +164,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         note_dropped(turn, session)
     if turn.cleared:
         delete_cleared(turn)
+    if turn.session.made_files:
+        delete_made(turn)
     results = results_of(turn, session)
     if library.hooks or library.bot.events_to is not None:
         publish_changes(turn, session, results)

@@ -10,7 +10,8 @@ from itertools import chain
 from typing import Any
 
 from bot.core.effects import DeleteFile
-from bot.core.session import Frame, Plan, Session
+from bot.core.own_addresses import FILES_VALID
+from bot.core.session import Frame, MadeFile, Plan, Session
 from bot.core.values import dumps, files_in
 from bot.engine.turn_context import TurnContext, add_effect
 from bot.language.flow.definition import LANGUAGE
@@ -66,7 +67,28 @@ def assign(turn: TurnContext, name: str, value: Any) -> None:
 
 def note_cleared(turn: TurnContext, values: Iterable[Any]) -> None:
     """Note the kept files of values that `clear` takes back (see `delete_cleared`)."""
-    turn.cleared += [file for value in values if value is not None for file in files_in(value) if file.file is not None]
+    turn.cleared += [
+        file for value in values if value is not None for file in files_in(value) if file.file and not file.made
+    ]
+
+
+def note_made(turn: TurnContext, value: Any) -> None:
+    """Note the files that a handler has made for the contact (see `delete_made`)."""
+    known = {made.file for made in turn.session.made_files}
+    new = [file.file for file in files_in(value) if file.made and file.file not in known]
+    turn.session.made_files += tuple(MadeFile(file) for file in new if file is not None)
+
+
+def delete_made(turn: TurnContext) -> None:
+    """Delete the made files that no value of the contact's has had for as long as the address of a file is valid."""
+    made, turn.session.made_files = turn.session.made_files, ()
+    known, now = dumps(turn.session), turn.event.at
+    for each in made:
+        until = None if dumps(each.file) in known else each.until or now + FILES_VALID
+        if until is not None and until <= now:
+            add_effect(turn, DeleteFile(each.file))
+        else:
+            turn.session.made_files += (replace(each, until=until),)
 
 
 def delete_cleared(turn: TurnContext) -> None:

@@ -30,7 +30,7 @@ from bot.core.messages import Buttons, LinkButton, Message, TextMessage, in_plai
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
-from bot.engine.contact_values import note_cleared
+from bot.engine.contact_values import note_cleared, note_made
 from bot.engine.entering import ask, open_flow, refuse
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import end_all
@@ -68,6 +68,7 @@ SOMEBODY = "an agent"
 def on_call_ended(executor: Executor, event: CallEnded) -> None:
     """The end of a call. If nobody waits for it any more, it is dropped, and its file deleted."""
     frame = executor.turn.session.frame
+    note_made(executor.turn, event.value)
     if frame is None or frame.awaited_effect != event.effect:
         executor.turn.trace.rule = "late result: dropped"
         note_cleared(executor.turn, (event.value,))

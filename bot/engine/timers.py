@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.core.events import ColleagueDecided
+from bot.core.own_addresses import FILES_VALID
 from bot.core.session import LONGEST_REST, Frame
 from bot.core.waits import ForContact, ForTime
 from bot.engine.drafts import expire_draft, next_draft
@@ -39,6 +40,7 @@ def wake_at(turn: TurnContext) -> datetime | None:
         times.append(next_plan_at(turn))
     if session.drafts and (draft := next_draft(turn)) is not None:
         times.append(draft.until)
+    times += [made.until for made in session.made_files]
     return min([time for time in times if time is not None], default=None)
 
 
@@ -95,6 +97,10 @@ def clamp_to_now(turn: TurnContext) -> None:
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     session.drafts = tuple(
         replace(draft, until=no_later(draft.until, turn.now, draft.lasts)) for draft in session.drafts
+    )
+    session.made_files = tuple(
+        replace(made, until=no_later(made.until, turn.now, FILES_VALID)) if made.until is not None else made
+        for made in session.made_files
     )
     session.team_questions = tuple(replace(each, asked_at=min(each.asked_at, now)) for each in session.team_questions)
     for frame in session.frames:

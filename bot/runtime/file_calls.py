@@ -1,5 +1,5 @@
 """Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it; and
-`DeleteFile`.
+`DeleteFile`. Files that handlers make are kept in the same way.
 """
 
 import logging
@@ -23,7 +23,8 @@ from bot.core.effects import (
 )
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
-from bot.core.values import Media, with_media
+from bot.core.messages import MEDIA_BYTES
+from bot.core.values import Media, UnstorableValue, with_media
 from bot.runtime.performers import CallAttempt, Perform, Say
 from bot.services.http_client import HttpClient, Streamed
 from bot.services.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
@@ -112,6 +113,8 @@ def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
     return answer.chunks
 
 
+MOST_MADE = 16 << 20
+"""The most bytes of a file that a handler makes: the web service has it in memory while the gateway fetches it."""
 MARGIN = 5.0
 """How many seconds before its performer's time-out a fetch ends."""
 
@@ -166,6 +169,23 @@ class FileCalls:
             if (file := kept.get(f"{row.key}.{found.suffix}")) is not None:
                 return _done(row.effect.media, file, found)
         return None
+
+
+def keep_made(files: KeptFiles, row: CallRow, content: bytes) -> Media:
+    """Keep a file that a handler has made in this call, under the row's key: the same call, made again after a crash,
+    replaces it.
+
+    Raises `UnstorableValue` if the gateway does not take it, and `FilesUnavailable` or `OSError`.
+    """
+    found = type_of(content[:END], content[-END:])
+    if found is None or not found.sent:
+        taken = ", ".join(each.suffix.upper() for each in FILE_TYPES if each.sent)
+        raise UnstorableValue(f"its bytes are no file that the gateway takes: {taken}")
+    if len(content) > (most := min(MOST_MADE, MEDIA_BYTES[found.kind])):
+        raise UnstorableValue(f"the {found.kind} has {len(content) / (1 << 20):.1f} MB, {most >> 20} MB are allowed")
+    with files.begin(row.contact, row.key, len(content)) as new:
+        new.write(content)
+        return Media(found.kind, "", file=new.keep(found.suffix), type=found.name)
 
 
 class FileDeletions:

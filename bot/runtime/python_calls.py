@@ -6,13 +6,14 @@ import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bot.core import values
 from bot.core.defects import guard
 from bot.core.effects import Call, RunHook
 from bot.core.text import head
-from bot.core.values import UnstorableValue
+from bot.core.values import Media, UnstorableValue
 from bot.language.python.annotations import Arguments, BadArgument
 from bot.language.python.decorators import (
     DEAD_LETTER,
@@ -26,7 +27,9 @@ from bot.language.python.decorators import (
 )
 from bot.language.python.gathered import Extensions
 from bot.language.steps.tools import cut
+from bot.runtime.file_calls import keep_made
 from bot.runtime.performers import CallAttempt, Say
+from bot.store.kept_files import FilesUnavailable, KeptFiles
 from bot.store.rows import CallRow
 
 
@@ -82,6 +85,12 @@ class _Made:
 
 
 _DETAIL = 300  # characters
+Keep = Callable[[bytes], Media]
+"""Keeps a file that a handler has made. Raises `UnstorableValue` if the gateway does not take it, and `OSError`."""
+
+
+def _keeps_no_file(content: bytes) -> Media:
+    raise UnstorableValue("only a step's call can make a file")
 
 
 class Caller:
@@ -93,8 +102,8 @@ class Caller:
         self._what = what
         self._arguments = Arguments(spec)
 
-    def call(self, given: Mapping[str, Any], key: str) -> CallAttempt:
-        """Call the handler. Raises nothing, whatever the handler raises."""
+    def call(self, given: Mapping[str, Any], key: str, keep: Keep = _keeps_no_file) -> CallAttempt:
+        """Call the handler; ``keep`` keeps a file that it makes. Raises nothing, whatever the handler raises."""
         try:
             arguments = self._arguments.fitted(given)
         except BadArgument as error:
@@ -106,7 +115,7 @@ class Caller:
             result = self._spec.function(**arguments)
         except BaseException as error:  # SystemExit too: a handler must not end a thread of ours
             return self._failed(error)
-        return _kept(result)
+        return _kept(result, keep)
 
     def tell(self, told: Mapping[str, Any], key: str) -> CallAttempt:
         """Call a hook with the values that its parameters name. Its result is only logged."""
@@ -127,11 +136,15 @@ class Caller:
         return CallAttempt("error", detail=f"{detail}{raised_at(self._spec.function, error)}", again=True)
 
 
-def _kept(result: Any) -> CallAttempt:
+def _kept(result: Any, keep: Keep) -> CallAttempt:
     try:
-        return CallAttempt("done", values.keepable(result))
+        return CallAttempt("done", keep(result) if isinstance(result, bytes) else values.keepable(result))
     except UnstorableValue as error:
         return CallAttempt("mismatch", detail=_line(f"the result cannot be kept: {error}"))
+    except (FilesUnavailable, OSError) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        log.error("a file that a handler has made cannot be kept: %s", what)
+        return CallAttempt("error", detail=f"the file cannot be kept: {what}", again=True)
 
 
 def _line(text: str) -> str:
@@ -192,11 +205,12 @@ def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
 
 class PythonCalls:
     """Performs `Call` and `RunHook`: calls handlers and hooks by name, in their present version. Safe to use from many
-    threads.
+    threads. ``files`` has those that handlers make.
     """
 
-    def __init__(self, extensions: Extensions) -> None:
+    def __init__(self, extensions: Extensions, files: KeptFiles) -> None:
         self._python = PythonVersion(extensions)
+        self._files = files
         self._lock = threading.Lock()
         self._started = False
 
@@ -207,15 +221,17 @@ class PythonCalls:
         assert isinstance(row.effect, Call)
         name = row.effect.handler
         missing = CallAttempt("error", detail=f'there is no handler "{name}"', again=True)
-        ended = self.call(name, row.effect.arguments, row.key) or missing
+        ended = self.call(name, row.effect.arguments, row.key, partial(keep_made, self._files, row)) or missing
         most = row.effect.most
         return ended if most is None or ended.outcome != "done" else replace(ended, value=cut(ended.value, most))
 
-    def call(self, name: str, arguments: Mapping[str, Any], key: str) -> CallAttempt | None:
+    def call(
+        self, name: str, arguments: Mapping[str, Any], key: str, keep: Keep = _keeps_no_file
+    ) -> CallAttempt | None:
         """Call a handler by name; None if there is none."""
         with self._current() as python:
             caller = python.caller(name)
-            return None if caller is None else caller.call(arguments, key)
+            return None if caller is None else caller.call(arguments, key, keep)
 
     def _tell(self, effect: RunHook, key: str) -> CallAttempt:
         """Call a hook; nothing happens if an edit has removed it."""

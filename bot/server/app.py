@@ -166,7 +166,7 @@ class Engine:
             opened.callback(self._limiter.stop)
             contact_limiter = self._contact_limiter(account, reader)
             self._mcp = McpClient(program.library.bot.mcp, secrets or {})
-            self._python_calls = PythonCalls(self._mcp.bound(program.extensions))
+            self._python_calls = PythonCalls(self._mcp.bound(program.extensions), self._kept_files)
             self._model_calls = None if models is None else self._open_models(models, whole, opened)
             self._files = opened.pop_all()
         self._inbox = inbox

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -28,8 +29,11 @@ from bot.services.ai.chat_completion import ChatRequest
 from bot.services.http_client import HttpClient, Streamed
 from bot.services.request_errors import Silent
 from bot.store.files import StoreUnavailable
+from bot.store.kept_files import FolderFiles
 from bot.store.rows import CallRow
 from bot.testing.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
+
+NO_FILES = FolderFiles(Path("none is made"))
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)
@@ -92,7 +96,7 @@ class Bench:
             return True
 
         functions = {function.__name__: function for function in (allows, breaks, answers_nothing, notes)}
-        moderator = PythonCalls(extensions_in([functions])).call
+        moderator = PythonCalls(extensions_in([functions]), NO_FILES).call
         breaker = ModelBreaker(self.clock)
         return ModelCalls(self.client, breaker, models, self.tokens_used, moderator, self.clock, self.alarms)
 

@@ -13,13 +13,13 @@ from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
 from bot.core.effects import Call, Fetch, HttpRequest, Performed, RunHook
 from bot.core.values import Media
-from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
+from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles, keep_made
 from bot.runtime.performers import CallAttempt, Say
 from bot.server import doctor
 from bot.store import kept_files
 from bot.store.database import PostgresAddress
 from bot.store.files import StoreUnavailable
-from bot.store.kept_files import ObjectFiles, contact_path
+from bot.store.kept_files import ObjectFiles, contact_path, read_kept
 from bot.store.rows import CallRow
 from bot.testing.emulator.event_payloads import SAMPLES
 from tests.patience import wait_for
@@ -84,6 +84,12 @@ def test_a_file_is_one_object_in_its_contacts_own_place_and_is_fetched_once(benc
     assert bench.fetch() == ended
     assert bench.objects() == [f"{contact_path(ANN)}/key.png"] and ANN not in ended.value.file
     assert (bench.folder / bench.objects()[0]).read_bytes() == PNG
+
+
+def test_a_file_that_a_handler_makes_is_an_object_too(bench: Bench) -> None:
+    made = keep_made(bench.files, row_of(Call("shop.bill", {})), PNG)
+    assert made.file == f"{URL}/{contact_path(ANN)}/key.png"
+    assert read_kept(bench.files, ANN, "key.png") == PNG
 
 
 def test_an_erasure_takes_all_objects_of_the_contact_and_waits_for_one_that_is_on_its_way(bench: Bench) -> None:

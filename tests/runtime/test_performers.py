@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,7 +19,10 @@ from bot.language.python.decorators import handler
 from bot.language.python.gathered import extensions_in
 from bot.runtime.performers import CallAttempt, CallResult, CrashQuarantine, Performers, Say
 from bot.runtime.python_calls import PythonCalls
+from bot.store.kept_files import FolderFiles
 from bot.store.rows import CallRow
+
+NO_FILES = FolderFiles(Path("none is made"))
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -30,7 +34,9 @@ class Bench:
         self.changed = threading.Condition()
         self.ids = count(1)
         declared = extensions_in([{function.__name__: function for function in functions}])
-        self.performers = Performers(PythonCalls(declared), self.clock, self.report, random=Random(1), **options)
+        self.performers = Performers(
+            PythonCalls(declared, NO_FILES), self.clock, self.report, random=Random(1), **options
+        )
         self.performers.start()
 
     def report(self, result: CallResult) -> None:
@@ -171,7 +177,7 @@ RING.append(RING)
 
 @pytest.mark.parametrize(
     "value",
-    [object(), float("nan"), "\ud800", {1, "a"}, RING, b"bytes"],
+    [object(), float("nan"), "\ud800", {1, "a"}, RING, b"\0"],
     ids=["object", "nan", "text", "set", "ring", "bytes"],
 )
 def test_a_result_that_cannot_be_kept_is_a_mismatch(value: Any) -> None:

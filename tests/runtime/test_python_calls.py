@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from bot.core.effects import Call, RunHook
 from bot.language.python.gathered import Extensions, extensions_in
 from bot.runtime.performers import CallAttempt
 from bot.runtime.python_calls import PythonCalls
+from bot.store.kept_files import FolderFiles
 from bot.store.rows import CallRow
 from tests.patience import PATIENCE, wait_for
+
+NO_FILES = FolderFiles(Path("none is made"))
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 TOLD = {"contact": "6281234567890", "at": NOON, "flow": "order", "expired": False, "vars": {"n": 3}}
@@ -61,7 +65,7 @@ def find(number: int, db: Base) -> list[Any]:
 
 
 def test_a_provider_makes_its_thing_once_and_closes_it_at_the_end(base: list[Base]) -> None:
-    calling = PythonCalls(declared(bases(base), find))
+    calling = PythonCalls(declared(bases(base), find), NO_FILES)
     calling.start()
     assert base == []
     for number in (1, 2):
@@ -85,7 +89,7 @@ def test_two_threads_that_need_it_first_are_given_the_same() -> None:
     def of(db: Base) -> int:
         return id(db)
 
-    calling, results = PythonCalls(declared(db, of)), list[Any]()
+    calling, results = PythonCalls(declared(db, of), NO_FILES), list[Any]()
 
     def work() -> None:
         ready.wait(PATIENCE)
@@ -116,7 +120,7 @@ def test_what_a_provider_raises_is_the_error_of_the_call_and_the_next_call_asks_
     def of(db: int) -> int:
         return db
 
-    calling = PythonCalls(declared(db, of))
+    calling = PythonCalls(declared(db, of), NO_FILES)
     failed = perform(calling, Call("find", {}))
     line = db.__code__.co_firstlineno + 4
     detail = f"ConnectionError: no database at test_python_calls.py:{line}"
@@ -138,7 +142,7 @@ def test_a_reload_closes_what_was_made_when_its_last_call_has_ended(base: list[B
         go_on.wait(PATIENCE)
         return db.open
 
-    calling, results = PythonCalls(declared(bases(base), slow)), list[Any]()
+    calling, results = PythonCalls(declared(bases(base), slow), NO_FILES), list[Any]()
     calling.start()
     thread = threading.Thread(target=lambda: results.append(perform(calling, Call("slow", {})).value))
     thread.start()
@@ -168,7 +172,7 @@ def test_a_reload_stops_the_old_and_starts_the_new() -> None:
 
         return declared(begin, end)
 
-    calling = PythonCalls(hooks("old"))
+    calling = PythonCalls(hooks("old"), NO_FILES)
     calling.stop()
     assert seen == []
     calling.start()
@@ -184,7 +188,7 @@ def test_a_hook_is_told_what_it_names_and_the_key_of_the_row() -> None:
     def note(flow: str, vars: dict[str, Any], idempotency_key: str) -> None:
         seen.append((flow, vars, idempotency_key))
 
-    assert perform(PythonCalls(declared(note)), RunHook("end/note", TOLD), "k7").outcome == "done"
+    assert perform(PythonCalls(declared(note), NO_FILES), RunHook("end/note", TOLD), "k7").outcome == "done"
     assert seen == [("order", {"n": 3}, "k7")]
 
 
@@ -193,7 +197,7 @@ def test_a_hook_that_raises_is_a_line_in_the_log_without_its_text(caplog: pytest
     def note(contact: str) -> None:
         raise ValueError(contact)
 
-    perform(PythonCalls(declared(note)), RunHook("end/note", TOLD))
+    perform(PythonCalls(declared(note), NO_FILES), RunHook("end/note", TOLD))
     (line,) = caplog.records
     assert 'hook "end/note" raised ValueError' in line.getMessage()
     assert "6281234567890" not in line.getMessage()
@@ -203,12 +207,12 @@ def test_a_hook_whose_annotations_do_not_fit_is_a_line_in_the_log(caplog: pytest
     @on("end")
     def note(flow: int) -> None: ...
 
-    perform(PythonCalls(declared(note)), RunHook("end/note", TOLD))
+    perform(PythonCalls(declared(note), NO_FILES), RunHook("end/note", TOLD))
     assert 'hook "end/note": the argument flow: Input should be a valid integer' in caplog.text
 
 
 def test_a_hook_that_an_edit_took_away_is_told_nothing() -> None:
-    assert perform(PythonCalls(Extensions()), RunHook("end/gone", TOLD)).outcome == "done"
+    assert perform(PythonCalls(Extensions(), NO_FILES), RunHook("end/gone", TOLD)).outcome == "done"
 
 
 def test_what_raises_at_the_start_and_at_the_end_is_a_line_in_the_log_each(
@@ -228,7 +232,7 @@ def test_what_raises_at_the_start_and_at_the_end_is_a_line_in_the_log_each(
     @handler("use")
     def use(bad: int, db: Base) -> None: ...
 
-    calling = PythonCalls(declared(raises, bases(base), bad, use))
+    calling = PythonCalls(declared(raises, bases(base), bad, use), NO_FILES)
     with caplog.at_level(logging.ERROR):
         calling.start()
         perform(calling, Call("use", {}))
@@ -253,7 +257,7 @@ def test_what_hangs_at_the_start_and_at_the_end_is_a_line_in_the_log_each_and_ho
     def hangs_too() -> None:
         released.wait(PATIENCE)
 
-    calling = PythonCalls(declared(hangs, hangs_too, bases(base), find))
+    calling = PythonCalls(declared(hangs, hangs_too, bases(base), find), NO_FILES)
     with caplog.at_level(logging.ERROR):
         calling.start()
         perform(calling, Call("find", {"number": 1}))

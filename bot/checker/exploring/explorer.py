@@ -382,10 +382,14 @@ def end_of(
     return CallEnded(f"call:{ref}", contact, now, ref, outcome, value)
 
 
+_MADE = Media("document", "", file="made.pdf", type="application/pdf")
+
+
 def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tuple[str, Any]:
     match answer:
         case HandlerResult(name, value, None):
-            return "done", results.of(name, value)
+            found = results.of(name, value)
+            return "done", _MADE if isinstance(found, bytes) else found
         case HttpResult(status=status, fails=None):
             value = {"status": status, "answer": answer.json if answer.text is None else answer.text}
             return ("done" if 200 <= status < 300 else str(status)), value

@@ -156,6 +156,8 @@ def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) 
         yield f"{now + timedelta(days=3):%Y-%m-%d}"
     elif issubclass(annotation, time):
         yield "10:00"
+    elif issubclass(annotation, bytes):
+        yield "%PDF-1.4 %%EOF"
     elif issubclass(annotation, str):
         yield from (*words_for(name), *(each for each in compared if isinstance(each, str)))
 

@@ -85,7 +85,7 @@ KINDS_BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
     (timedelta, ValueKind.DURATION),
     ((list, tuple), ValueKind.LIST),
     ((dict, Record, Mapping), ValueKind.RECORD),
-    (Media, ValueKind.FILE),
+    ((Media, bytes), ValueKind.FILE),
     (Location, ValueKind.PLACE),
 )
 # by an argument of Python's, as it is read: texts of numbers and days are both

@@ -1,4 +1,6 @@
-"""The files of the bot's own that messages have: those in its folder ``files``, and texts that are made into files."""
+"""The files of the bot's own that messages have: those in its folder ``files``, texts that are made into files, and
+files that handlers make.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -7,6 +9,7 @@ from bot.core.filetypes import END, TXT, type_of
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_SUFFIXES
 from bot.core.own_addresses import FileAddress, OwnAddresses
+from bot.core.values import Media
 from bot.language.flow.documents import FILES
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.steps.step_facts import SentFile, StepFailed
@@ -32,6 +35,19 @@ class FileLinks:
         """The address of a file with this text. The gateway knows it as plain text, whatever its ``filename``."""
         path = f"{filename.rpartition('/')[2].rpartition('.')[0] or 'file'}.{TXT.suffix}"
         return self._made(FileAddress(path, self.at, self.contact), text.encode(errors="replace"))
+
+    def of_made(self, kind: str, file: Media, filename: str) -> str:
+        """The address of a file that a handler has made. Its name ends as its content says. Raises `StepFailed` for a
+        file of a contact's, and for one of another kind.
+        """
+        if file.file is None or not file.made:
+            raise StepFailed("failed", "a file that a contact has sent cannot be sent")
+        if file.kind != kind:
+            raise StepFailed("failed", f"the file is {file.type}: send it as {file.kind}, not as {kind}")
+        kept = file.file.rpartition("/")[2]
+        suffix = f".{kept.rpartition('.')[2]}"
+        stem = filename.rpartition("/")[2].removesuffix(suffix) or kind
+        return self._made(FileAddress(f"{stem}{suffix}", self.at, self.contact, kept), kept.encode())
 
     def _made(self, file: FileAddress, content: bytes) -> str:
         found = self.addresses.file(file, content)

@@ -170,7 +170,8 @@ class Results:
             return copy.deepcopy(value)
         if name not in self._readers:
             self._readers[name] = reader(spec.returns)
-        return plain(self._readers[name](value))
+        read = self._readers[name](value)
+        return read if isinstance(read, bytes) else plain(read)
 
 
 def reader(annotation: Any) -> Read:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
+from bot.core.values import Media
 from bot.language.expressions.filters import FILE_LINKS
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, number, one_written
@@ -96,7 +97,9 @@ def media_address(kind: str) -> Form[Template | None]:
 
 
 ADDRESS: Form[Template | None] = Form(ANY_TEXT, _address_of, MAY)
-OWN_FILE = KeySpec("file", TEMPLATE, "The path of a file of the bot's own, in its folder files.", texts=MAY)
+OWN_FILE = KeySpec(
+    "file", TEMPLATE, "The path of a file in the bot's folder files, or a file that a handler has made.", texts=MAY
+)
 
 
 def written_source(fields: Fields, sources: Sequence[KeySpec[Template | None]]) -> KeySpec[Template | None] | None:
@@ -114,6 +117,9 @@ class LinksToFiles(Protocol):
     def of_own(self, kind: str, path: str) -> str:
         """The address of a file in the folder. Raises `StepFailed` if it cannot be sent."""
 
+    def of_made(self, kind: str, file: Media, filename: str) -> str:
+        """The address of a file that a handler has made. Raises `StepFailed` if it cannot be sent."""
+
     def of_text(self, filename: str, text: str) -> str:
         """The address of a file with this text. Raises `StepFailed` if the gateway cannot fetch it."""
 
@@ -122,6 +128,14 @@ def links_to_files(scope: Mapping[str, Any]) -> LinksToFiles:
     """The maker of addresses of files, from the names of a turn."""
     links: LinksToFiles = scope[FILE_LINKS]
     return links
+
+
+def link_to_file(scope: Mapping[str, Any], kind: str, file: Template, filename: str = "") -> str:
+    """The address of a file in the folder, by its path, or of one that a handler has made. Raises `StepFailed`."""
+    value = file.value(scope)
+    if isinstance(value, Media):
+        return links_to_files(scope).of_made(kind, value, filename)
+    return links_to_files(scope).of_own(kind, value if isinstance(value, str) else file.render(scope))
 
 
 def _degrees(most: float) -> Form[Template | float | None]:

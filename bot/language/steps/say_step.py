@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Self
+from urllib.parse import unquote
 
 from bot.core import messages as limits
 from bot.core.effects import REPLY_TRIED_FOR
@@ -43,6 +44,7 @@ from bot.language.steps.message_parts import (
     LocationPart,
     check_error_names,
     check_length,
+    link_to_file,
     links_to_files,
     media_address,
     read_location,
@@ -96,9 +98,9 @@ class ButtonsPart:
 
 @immutable
 class FilePart:
-    """A file: by its public address, by its path among the files of the bot's own, or made of a text.
+    """A file: by its public address, by its path among the files of the bot's own, made by a handler or of a text.
 
-    ``source`` is the address, the path or the text, as the key ``by`` says.
+    ``source`` is the address, the path or made file, or the text, as the key ``by`` says.
     """
 
     kind: str
@@ -108,16 +110,15 @@ class FilePart:
 
     def message(self, context: StepContext, caption: str | None) -> MediaMessage:
         """The message. Raises `StepFailed` for a file of the bot's own that cannot be sent."""
-        source = context.text(self.source)
         name = None if self.filename is None else context.text(self.filename)
-        match self.by:
-            case OWN_FILE.name:
-                link = links_to_files(context.scope).of_own(self.kind, source)
-                shown = source.rpartition("/")[2] if self.kind == "document" else None
-                return MediaMessage(self.kind, link, caption, name or shown)
-            case _CONTENT.name:
-                link = links_to_files(context.scope).of_text(name or "", source)
-                return MediaMessage(self.kind, link, caption, name, source)
+        if self.by == OWN_FILE.name:
+            link = link_to_file(context.scope, self.kind, self.source, name or "")
+            shown = unquote(link.rpartition("/")[2]) if self.kind == "document" else None
+            return MediaMessage(self.kind, link, caption, name or shown)
+        source = context.text(self.source)
+        if self.by == _CONTENT.name:
+            link = links_to_files(context.scope).of_text(name or "", source)
+            return MediaMessage(self.kind, link, caption, name, source)
         return MediaMessage(self.kind, source, caption, name)
 
 

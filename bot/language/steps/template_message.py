@@ -30,7 +30,7 @@ from bot.language.steps.message_parts import (
     NAMED_LOCATION,
     OWN_FILE,
     LocationPart,
-    links_to_files,
+    link_to_file,
     media_address,
     read_location,
     written_source,
@@ -51,6 +51,8 @@ class TemplateParameter:
 
     def wire(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         """The parameter object. Raises `StepFailed` for an amount or coordinates that are no numbers."""
+        if (file := self.parts.get(OWN_FILE.name)) is not None:
+            return {"type": self.kind, self.kind: {"link": link_to_file(scope, self.kind, file)}}
         texts = {name: text.render(scope) for name, text in self.parts.items()}
         match self.kind:
             case "text":
@@ -61,8 +63,6 @@ class TemplateParameter:
                 return {"type": "date_time", "date_time": {"fallback_value": texts["text"]}}
             case "currency":
                 return {"type": "currency", "currency": _currency(texts)}
-            case kind if OWN_FILE.name in texts:
-                return {"type": kind, kind: {"link": links_to_files(scope).of_own(kind, texts[OWN_FILE.name])}}
             case "location":
                 assert self.place is not None
                 return {"type": "location", "location": _location(self.place.message(scope))}

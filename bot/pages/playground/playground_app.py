@@ -19,7 +19,7 @@ from bot.checker.drawing.svg import STYLE
 from bot.core.effects import AskModel, Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
-from bot.core.own_addresses import EXAMPLE_BASE
+from bot.core.own_addresses import EXAMPLE, EXAMPLE_BASE
 from bot.core.session import Session
 from bot.core.turn import ENTERED, JUDGED
 from bot.language.flow.library import Library
@@ -94,6 +94,7 @@ def playground_app(
     app.add_url_rule("/map", "map", pages.map)
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
+    app.add_url_rule("/contact/<contact>/made/<name>", "made", pages.made)
     app.add_url_rule("/files/<path:path>", "own", pages.own)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
     if editor is not None:
@@ -316,6 +317,10 @@ class _Pages:
         """A file that a contact has sent, with the type that its content has."""
         return _file(self._playground.simulation.emulator.media.get(name), name)
 
+    def made(self, contact: str, name: str) -> AnyResponse:
+        """A file that a handler has made for a contact."""
+        return _file(self._playground.simulation.stored.made_file(contact, name), name)
+
     def own(self, path: str) -> AnyResponse:
         """A file of the bot's own."""
         return _file(self._library.files.get(path), path)
@@ -341,6 +346,9 @@ def _here(playground: Playground, address: str) -> str | None:
     simulation, name = playground.simulation, address.rpartition("/")[2]
     if address.startswith(f"{simulation.emulator.url}/media/") and name in simulation.emulator.media:
         return url_for("media", name=name)
+    made = EXAMPLE.file_at(address)
+    if made is not None and made.kept_as:
+        return url_for("made", contact=made.made_for, name=made.kept_as)
     if address.startswith(FORMS):  # which the simulated bot serves itself
         return simulation.running.url + address.removeprefix(EXAMPLE_BASE)
     return url_for("own", path=address) if address in simulation.running.program.library.files else None

@@ -46,20 +46,24 @@ class ShownLink:
 class ShownFile:
     """An image, audio, video or document by its address, which is empty where only the gateway has the file.
 
-    A file of the bot's own has its path as ``link``; a file that is made of a text has that ``text``, and no link.
+    A file of the bot's own has its path as ``link``, a file that a handler has made its name, and its ``address``; a
+    file that is made of a text has that ``text``, and no link.
     """
 
     kind: str
     link: str
     filename: str = ""
     text: str = ""
+    address: str = ""
 
     @classmethod
     def at(cls, kind: str, link: str, filename: str = "", made: MadeText = _no_text) -> Self:
         """The file at an address. ``made`` returns the text of a file that is made of a text."""
         own = EXAMPLE.file_at(link)
-        if own is None or own.kept_as:
+        if own is None:
             return cls(kind, link, filename)
+        if own.kept_as:
+            return cls(kind, own.name, filename, address=link)
         return cls(kind, "", filename, made(own, link)) if own.made_for else cls(kind, own.path, filename)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.store.dead_letter_rows import DeadLetter
-from bot.store.kept_files import KeptFiles
+from bot.store.kept_files import KeptFiles, read_kept
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phones import Phones
@@ -36,6 +36,10 @@ class StoreView:
     def kept_files(self) -> int:
         """The number of files that are kept for the contact."""
         return len(self._files.of(self._contact()))
+
+    def made_file(self, contact: str, name: str) -> bytes | None:
+        """The content of a file that a handler has made for a contact; None if it is gone."""
+        return read_kept(self._files, contact, name)
 
     def trace(self, limit: int = 20) -> list[TurnTraced]:
         """The contact's last turns."""
