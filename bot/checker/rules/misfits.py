@@ -19,8 +19,8 @@ from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, m
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Flow, Step, keepers, uses_of_all, uses_of_flow
 from bot.language.keys.text_shapes import JINJA
-from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import Null, Saved, Used
+from bot.language.source.problems import Mark, nearest
+from bot.language.steps.step_facts import Null, Saved, SentFile, Used
 from bot.language.steps.step_options import uses_on_leaving
 from bot.language.steps.transition import Assignment
 from bot.language.types.structured_types import ObjectVariable, holding
@@ -64,10 +64,12 @@ class _Misfits:
         yield from self._saved(step, flow)
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
+        yield from self._addresses(step, flow)
         passed = (Used(text, step.facts.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
             yield from self._undeclared(used, step, flow)
+            yield from _misspelt(used, flow)
 
     def _assigned(self, item: Assignment, flow: Flow, theirs: Flow) -> Iterator[Found]:
         variable = theirs.variables.get(item.name)
@@ -116,6 +118,15 @@ class _Misfits:
                 )
                 yield used.text.mark, f"{is_} never fits the argument, which takes {wanted}", fix
 
+    def _addresses(self, step: Step, flow: Flow) -> Iterator[Found]:
+        for sent in step.facts.sends:
+            if isinstance(sent, SentFile) and not sent.own and not sent.link.constant:
+                if self._nulls.text(Used(sent.link, null=Null.TAKEN), flow).kinds - {ValueKind.NULL} == {
+                    ValueKind.FILE
+                }:
+                    fix = f"for a file that a handler has made write {sent.kind}: {{file: {sent.link.source!r}}}"
+                    yield sent.link.mark, "a file is no address", fix
+
     def _hopeless(self, used: Used, flow: Flow) -> Iterator[Found]:
         """A text that always fails, whatever its variables are. Another rule reports such conditions."""
         if not isinstance(used.text, Template) or used.text.constant:
@@ -155,6 +166,19 @@ class _Misfits:
             f"{what} is a text: a service sends no days and times",
             f"declare it, and where the data are saved: fields: {{{field}: datetime}}",
         )
+
+
+def _misspelt(used: Used, flow: Flow) -> Iterator[Found]:
+    """Fields that an object does not declare, and that are written like one that it does."""
+    for path in sorted(used.text.paths) if isinstance(used.text, Template) else ():
+        variable = flow.variables.get(path[0])
+        for number, name in enumerate(path[1:], 1):
+            if not isinstance(variable, ObjectVariable) or not variable.fields:
+                break
+            if name not in variable.fields and (meant := nearest(name, variable.fields)) is not None:
+                what = f'object "{".".join(path[:number])}" has no declared field "{name}"'
+                yield used.text.mark, what, f'did you mean "{meant}"? Otherwise declare it, too'
+            variable = variable.fields.get(name)
 
 
 def _no_field(variable: Variable, path: Sequence[str]) -> Iterator[str]:

@@ -225,3 +225,34 @@ def test_the_fix_names_the_field_that_is_too_many() -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {slot: {type: object, fields: {n: number}}}\nsteps: {b: {say: '{{ slot.n.x }}'}}"
     (found,) = only("W305").found(flow)
     assert found.endswith("(leave out .x: slot.n has no such field)")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{{ o.docter }}", 'object "o" has no declared field "docter"'),
+        ("{{ o.place.stret }}", 'object "o.place" has no declared field "stret"'),
+        ("{{ o.doctor }}{{ o.place.street }}", ""),
+        ("{{ o.notes }}", ""),  # a field that is declared nowhere, and like no other
+    ],
+)
+def test_a_field_that_is_written_like_a_declared_one(text: str, found: str) -> None:
+    fields = "{doctor: text, place: {type: object, fields: {street: text}}}"
+    library = library_of(
+        HEAD.replace("o: object", f"o: {{type: object, fields: {fields}}}") + f"  x: {{say: '{text}'}}"
+    )
+    assert [each.what.partition(": ")[2] for each in find_misfits(Graph(library))] == ([found] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        ('{say: , document: "{{ m }}"}', ["a file is no address"]),
+        ('{say: , document: {link: "{{ m }}"}}', ["a file is no address"]),
+        ('{say: , document: {file: "{{ m }}"}}', []),
+        ('{say: , document: "{{ t }}"}', []),
+        ('{say: , document: "{{ m.url }}"}', []),
+    ],
+)
+def test_a_file_in_place_of_an_address(step: str, found: list[str]) -> None:
+    assert reported(step) == found
