@@ -120,12 +120,11 @@ class _Misfits:
 
     def _addresses(self, step: Step, flow: Flow) -> Iterator[Found]:
         for sent in step.facts.sends:
-            if isinstance(sent, SentFile) and not sent.own and not sent.link.constant:
-                if self._nulls.text(Used(sent.link, null=Null.TAKEN), flow).kinds - {ValueKind.NULL} == {
-                    ValueKind.FILE
-                }:
-                    fix = f"for a file that a handler has made write {sent.kind}: {{file: {sent.link.source!r}}}"
-                    yield sent.link.mark, "a file is no address", fix
+            if not isinstance(sent, SentFile) or sent.own or sent.link.constant:
+                continue
+            if self._nulls.text(Used(sent.link, null=Null.TAKEN), flow).kinds - {ValueKind.NULL} == {ValueKind.FILE}:
+                fix = f'for a file that a handler has made write {sent.kind}: {{file: "{sent.link.source}"}}'
+                yield sent.link.mark, "a file is no address", fix
 
     def _hopeless(self, used: Used, flow: Flow) -> Iterator[Found]:
         """A text that always fails, whatever its variables are. Another rule reports such conditions."""

@@ -185,6 +185,8 @@ class EmulatedAccount:
             raise ValueError(f"{what.kind!r} must be one of {', '.join((*INBOUND_KINDS, *NOTICE_KINDS))}")
         if (what.media_url is not None) != (what.kind in WITH_MEDIA):
             raise ValueError(f"a media_url belongs to {', '.join(WITH_MEDIA)}, and to nothing else")
+        if what.location is not None and what.kind != "location":
+            raise ValueError("a location belongs to the kind location, and to nothing else")
         with self.lock:
             contact, at = self._heard(phone, at, opens=what.kind not in NOTICE_KINDS)
             to = self.channels[channel_id or next(iter(self.channels))]

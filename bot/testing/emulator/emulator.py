@@ -416,6 +416,8 @@ class _Control:
         """A contact writes. The ``content`` of a file comes in base64."""
         if "content" in body:
             body["content"] = b64decode(body["content"], validate=True)
+        if "location" in body and self._emulator.behaviour.coordinates == "absent":
+            raise ValueError("events have no coordinates: switch them on with the behaviour coordinates: object")
         return self._emulator.receive(**body)
 
     def media(self, sent_at: int, name: str) -> Response:

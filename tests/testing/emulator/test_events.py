@@ -121,6 +121,8 @@ def test_what_no_contact_can_send_is_refused(emulator: Emulator) -> None:
         emulator.receive(TO, kind="poem")
     with pytest.raises(ValueError, match="media_url"):
         emulator.receive(TO, "Hi", media_url="https://a.example/b.png")
+    with pytest.raises(ValueError, match="the kind location"):
+        emulator.receive(TO, location={"latitude": 1.5, "longitude": 2})
 
 
 @pytest.mark.parametrize("prefix", [True, False])

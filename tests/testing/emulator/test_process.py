@@ -73,6 +73,8 @@ def test_it_is_driven_from_another_process(process: Process, receiver: Receiver)
     (sent,) = process.ask("sent")
     assert (sent["to"], sent["type"], sent["endpoint"]) == (TO, "interactive", "send-message")
     assert process.ask("sent?after=1") == []
+    place = {"contact": TO, "kind": "location", "location": {"latitude": 1, "longitude": 2}}
+    assert "coordinates: object" in process.tell("receive", place, 400)["error"]
     counts = process.ask("counts")
     assert (counts["requests"], counts["events"], counts["acknowledged"]) == (1, 2, 2)
     assert len(receiver.seen) == 2
