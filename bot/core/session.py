@@ -193,7 +193,7 @@ class Plan:
 @stored
 @immutable
 class MadeFile:
-    """A file that a handler has made for the contact. From ``until`` on it is deleted; None: a variable still has it."""
+    """A file that a handler has made for the contact. It is deleted at ``until``; None: a variable still has it."""
 
     file: str
     until: datetime | None = None
