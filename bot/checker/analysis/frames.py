@@ -80,7 +80,8 @@ class FrameStack:
 
     def _opened_above(self, place: StepId) -> Iterator[StepId]:
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
-        interrupted = self._graph.flow(place).interrupted is not None and self._graph.may_be_interrupted(place)
+        goes_on = self._graph.flow(place).interrupted not in (None, "drop")
+        interrupted = goes_on and self._graph.may_be_interrupted(place)
         open_above = self._planned or interrupted
         if self._graph.takes_words(place) and (open_above or self._graph.steps[place].stays_valid):
             yield _ANYBODY

@@ -436,6 +436,14 @@ def test_what_an_interruption_sets_to_null_is_null_at_the_question_and_after_it(
     assert reported(lines, EMPTIES, planned)
 
 
+def test_an_interruption_that_ends_a_flow_empties_nothing_of_it() -> None:
+    lines = KEEPS + '  q: {ask: Q, save: x}\n  s: {ask: "{{ x }}?"}\n  t: {say: "{{ x }}"}'
+    lines = lines.replace("vars", "interrupted: drop\nvars")
+    assert reported(lines, EMPTIES) == []
+    planned = "flow: p\nstart: {words: [p]}\nsteps: {s: {say: S, schedule: {flow: pick, after: 1h, busy: notice}}}"
+    assert reported(lines, EMPTIES, planned)
+
+
 def test_an_input_that_is_null_is_null_in_all_flows_that_keep_the_variable() -> None:
     gives = "flow: g\nstart: {words: [g]}\nvars: {x: {type: text, keep: true}}\nsteps: {s: {ask: S, save: x}, r: {run: /a, with: {x: null}}, e: {say: '{{ x }}'}}"
     (what,) = reported(gives, KEEPS + "  s: {say: S}")
