@@ -12,7 +12,7 @@ from typing import Any
 from bot.core.effects import DeleteFile
 from bot.core.own_addresses import FILES_VALID
 from bot.core.session import Frame, MadeFile, Plan, Session
-from bot.core.values import dumps, files_in
+from bot.core.values import Media, dumps, files_in
 from bot.engine.turn_context import TurnContext, add_effect
 from bot.language.flow.definition import LANGUAGE
 from bot.language.source.wall_clock import next_after
@@ -72,23 +72,26 @@ def note_cleared(turn: TurnContext, values: Iterable[Any]) -> None:
     ]
 
 
-def note_made(turn: TurnContext, value: Any) -> None:
-    """Note the files that a handler has made for the contact (see `delete_made`)."""
-    known = {made.file for made in turn.session.made_files}
-    new = [file.file for file in files_in(value) if file.made and file.file not in known]
-    turn.session.made_files += tuple(MadeFile(file) for file in new if file is not None)
+def note_made(turn: TurnContext, result: Any) -> None:
+    """Note the file that a handler has made for the contact (see `delete_made`)."""
+    if not isinstance(result, Media) or not result.made or result.file is None:
+        return
+    if all(made.file != result.file for made in turn.session.made_files):  # it may return one that it was given
+        turn.session.made_files += (MadeFile(result.file),)
 
 
 def delete_made(turn: TurnContext) -> None:
     """Delete the made files that no value of the contact's has had for as long as the address of a file is valid."""
     made, turn.session.made_files = turn.session.made_files, ()
-    known, now = dumps(turn.session), turn.event.at
+    known = dumps(turn.session) if any(each.until is None for each in made) else ""
     for each in made:
-        until = None if dumps(each.file) in known else each.until or now + FILES_VALID
-        if until is not None and until <= now:
+        until = each.until
+        if until is None and dumps(each.file) not in known:
+            until = turn.event.at + FILES_VALID
+        if until is not None and until <= turn.event.at:
             add_effect(turn, DeleteFile(each.file))
         else:
-            turn.session.made_files += (replace(each, until=until),)
+            turn.session.made_files += (MadeFile(each.file, until),)
 
 
 def delete_cleared(turn: TurnContext) -> None:

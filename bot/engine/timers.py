@@ -40,7 +40,8 @@ def wake_at(turn: TurnContext) -> datetime | None:
         times.append(next_plan_at(turn))
     if session.drafts and (draft := next_draft(turn)) is not None:
         times.append(draft.until)
-    times += [made.until for made in session.made_files]
+    if session.made_files:
+        times += [made.until for made in session.made_files]
     return min([time for time in times if time is not None], default=None)
 
 
