@@ -32,7 +32,7 @@ from bot.core.immutable import mutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import in_words
 from bot.core.turn import JUDGED
-from bot.core.values import json_text
+from bot.core.values import files_in, json_text
 from bot.language.steps.judging import NO, NONE, read_verdict
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
@@ -385,11 +385,15 @@ def handle_event_result(batch: Batch, result: CallResult) -> None:
 def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
     """Drop a second result of the same row, with a line in the trace unless the contact was erased.
 
-    The tokens that a model used for it are counted all the same.
+    The tokens that a model used for it are counted all the same, and the turn that drops it deletes its file.
     """
     if batch.store.sessions.knows(result.row.contact):
         if isinstance(result, CallResult):
             _add_usage(batch, result)
+            if files_in(result.value):
+                row, id = result.row, f"late:{result.row.ref}"
+                batch.take(CallEnded(id, row.contact, batch.now, row.ref, result.outcome, result.value, result.detail))
+                return
         batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")
 
 

@@ -25,7 +25,7 @@ from bot.core.effects import (
 )
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.values import Usage
+from bot.core.values import Usage, files_in
 from bot.store.rows import CallRow
 
 LONGEST_WAIT = LONGEST_BACKOFF
@@ -295,8 +295,8 @@ class Performers:
     def _done(self, job: _Job, attempt: CallAttempt) -> None:
         if job.given_up:
             self._resize(self._hanging - 1)
-            if attempt.usage and not self._closed:
-                self._report(_result(job, replace(attempt, outcome="late", value=None)))
+            if (attempt.usage or files_in(attempt.value)) and not self._closed:
+                self._report(_result(job, replace(attempt, outcome="late")))
         elif not self._closed:
             self._settle(job, attempt)
 

@@ -26,6 +26,7 @@ from bot.testing.emulator import MessageTemplate
 from bot.testing.simulation.sample_files import SAMPLE_FILES
 from bot.testing.simulation.simulation import Simulation
 from tests.cli.terminal import BOT, call, make_bot
+from tests.runtime.engine_kit import open_world
 from tests.runtime.test_object_files import row_of
 from tests.runtime.test_python_calls import declared
 from tests.server.web.test_file_endpoint import ask
@@ -212,3 +213,14 @@ talk:
 """)
     assert call("test", tmp_path).code == 0
     assert call("check", tmp_path).code == 0
+
+
+def test_a_file_that_comes_after_its_time_is_dropped_by_a_turn(tmp_path: Path) -> None:
+    world = open_world(tmp_path / "bot.db")
+    call = world.say("6281234567890", "call")
+    row = world.performers.pop()
+    world.call_ends(row, "timeout")
+    file = Media("document", "", file="/store/late.pdf")
+    world.call_ends(row, "late", file)
+    assert world.taken("6281234567890") == [call, f"call:{call}#0", f"late:{call}#0"]
+    world.close()

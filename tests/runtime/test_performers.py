@@ -14,7 +14,7 @@ import pytest
 
 from bot.core.clock import MovableClock, time_of
 from bot.core.effects import Call
-from bot.core.values import Record, Usage
+from bot.core.values import Media, Record, Usage
 from bot.language.python.decorators import handler
 from bot.language.python.gathered import extensions_in
 from bot.runtime.performers import CallAttempt, CallResult, CrashQuarantine, Performers, Say
@@ -448,6 +448,23 @@ def test_what_was_given_up_reports_what_it_used_up_when_it_comes_back(hanging: H
     hanging.released.set()
     late = bench.after(2)
     assert (late.outcome, late.usage) == ("late", used)
+    bench.performers.stop(5)
+
+
+def test_a_file_that_a_late_result_has_is_reported(hanging: Hanging) -> None:
+    def perform(row: CallRow, say: Say) -> CallAttempt:
+        hanging()
+        return CallAttempt("done", Media("document", "", file="/a.pdf"))
+
+    bench = Bench()
+    bench.performers._perform = perform
+    bench.offer(within=10.0)
+    hanging.wait_for(1)
+    bench.move(10)
+    assert bench.after(1).outcome == "timeout"
+    hanging.released.set()
+    late = bench.after(2)
+    assert (late.outcome, late.value.file) == ("late", "/a.pdf")
     bench.performers.stop(5)
 
 
