@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ParamSpec
 
+from bot.core.errors import BotError
 from bot.core.immutable import immutable
 
 ENDED_BY_DEFECT = 72
@@ -96,6 +97,18 @@ def guard(run: Callable[Given, object], *, ends_process: bool = True) -> Callabl
             found(defect, threading.current_thread().name, ends_process=ends_process)
 
     return guarded
+
+
+class NoThread(BotError):
+    """This machine can start no more threads now. It may be able to later."""
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread. Raises `NoThread`, which is no defect; then it can be tried again with another one."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise NoThread("this machine can start no more threads now (its memory, or a limit of threads)") from error
 
 
 def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> None:

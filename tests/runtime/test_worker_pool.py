@@ -3,6 +3,9 @@
 import threading
 from collections import deque
 from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
 
 from bot.core.clock import MovableClock
 from bot.runtime.performers import WorkerPool
@@ -35,4 +38,35 @@ def test_after_a_rest_as_many_jobs_are_done_at_once_as_there_are_threads() -> No
     both = threading.Barrier(3, timeout=PATIENCE)
     give(both.wait, both.wait)
     both.wait()
+    pool.stop(PATIENCE)
+
+
+def test_a_job_for_which_no_thread_can_be_started_waits_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, jobs, done = MovableClock(START), deque(["first", "second"]), list[str]()
+    pool: WorkerPool[str, None] = WorkerPool(
+        clock,
+        refresh=lambda now: (len(jobs), None),
+        pop=lambda now: jobs.popleft() if jobs else None,
+        do=done.append,
+        done=lambda job, result: None,
+        size=2,
+        name="pool",
+    )
+    start = threading.Thread.start
+
+    def no_worker(self: threading.Thread) -> None:
+        if self.name == "pool":
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_worker)
+        pool.start()
+        assert "pool" in caplog.text
+        assert "no more threads" in caplog.text
+    assert not done
+    clock.move(timedelta(seconds=2))
+    until(lambda: done == ["first", "second"])
     pool.stop(PATIENCE)
