@@ -91,6 +91,7 @@ _WORDS = {
     pycurl.E_UNSUPPORTED_PROTOCOL: "the answer is no HTTP",
     pycurl.E_BAD_CONTENT_ENCODING: "the answer is compressed in a way that cannot be read",
     8: "the answer is no HTTP",
+    100: "the answer's headers are too large",
 }
 _MORE_THREADS = "give it more memory, or raise the limit of threads (TasksMax, ulimit -u)"
 _NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet length too long")
