@@ -112,10 +112,16 @@ def start_thread(thread: threading.Thread) -> None:
 
 
 def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> None:
-    """Log and note a defect that was caught in a thread, and end the process unless ``ends_process`` is False."""
+    """Log and note a defect that was caught in a thread, and end the process unless ``ends_process`` is False.
+
+    `NoThread` is logged as the machine's fault.
+    """
     place = error_location(defect)
-    log.critical('a defect in "%s", %s: please report this line', thread, place)
-    HANDLER.note(thread, place)
+    if isinstance(defect, NoThread):
+        log.critical('"%s" cannot go on: %s', thread, defect)
+    else:
+        log.critical('a defect in "%s", %s: please report this line', thread, place)
+        HANDLER.note(thread, place)
     if HANDLER.end is None:
         told = type(defect), defect, defect.__traceback__, threading.current_thread()
         threading.excepthook(threading.ExceptHookArgs(told))

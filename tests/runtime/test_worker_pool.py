@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.core.clock import MovableClock
+from bot.core.defects import NoThread
 from bot.runtime.performers import WorkerPool
 from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START
@@ -70,3 +71,23 @@ def test_a_job_for_which_no_thread_can_be_started_waits_and_that_is_said(
     clock.move(timedelta(seconds=2))
     until(lambda: done == ["first", "second"])
     pool.stop(PATIENCE)
+
+
+def test_without_a_thread_that_could_wake_it_a_pool_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine ends with these words, and is started again."""
+    pool: WorkerPool[str, None] = WorkerPool(
+        MovableClock(START),
+        refresh=lambda now: (1, None),
+        pop=lambda now: None,
+        do=lambda job: None,
+        done=lambda job, result: None,
+        size=1,
+        name="pool",
+    )
+
+    def no_thread(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    with pytest.raises(NoThread, match="this machine can start no more threads now"):
+        pool.start()
