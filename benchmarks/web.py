@@ -21,6 +21,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.conversation import CONNECTIONS, SECRET, Customer, Requests, cpu_of, signed
+from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
 from bot.core.engine_answers import Status
 from bot.server.web.web_server import WebServer
@@ -64,7 +65,7 @@ def serve(name: str, folder: Path) -> None:
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     server: WebServer | WebService
     if name == "floor":
-        server = WebServer(bare, listener, in_loop={"/webhook"})
+        server = WebServer(bare, listener, Alarms(SystemClock()), in_loop={"/webhook"})
     else:
         migrate(folder / "bot.db")
         server = WebService(

@@ -77,11 +77,14 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
         log.warning(line)
 
     def announce(address: str | None, console_url: str | None) -> None:
-        if console_url is not None:
-            click.echo(f"The console is at {console_url}.")
         answers = f"answers at {address}{settings.webhook_path}"
         does = "processes the events of other machines" if address is None else answers
-        click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")
+        try:
+            if console_url is not None:
+                click.echo(f"The console is at {console_url}.")
+            click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")
+        except OSError as error:  # the bot serves all the same
+            log.warning("it is not printed where the bot answers: %s", error.strerror)
 
     roles = ROLES if role is None else (role,)
     ctx.exit(Supervisor(settings, bot.path, announce, roles=roles, console=_console_half if console else None).run())

@@ -16,7 +16,7 @@ from random import Random
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
-from bot.core.defects import guard
+from bot.core.defects import guard, start_thread
 
 T = TypeVar("T")
 
@@ -233,12 +233,15 @@ class Timekeeper:
         self._thread = threading.Thread(target=guard(self._run), name=f"{name}-time", daemon=True)
 
     def wake_by(self, time: float) -> None:
-        """Wake the thread at this time at the latest. With the lock held."""
+        """Wake the thread at this time at the latest. With the lock held.
+
+        Raises `bot.core.defects.NoThread`: then nothing would wake it later.
+        """
         if self._due is None or time < self._due:
+            if self._thread.ident is None and not self._ended:
+                start_thread(self._thread)
             self._due = time
             self._changed.notify_all()
-            if self._thread.ident is None and not self._ended:
-                self._thread.start()
 
     def end(self) -> None:
         """Look no more. With the lock held."""

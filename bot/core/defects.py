@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ParamSpec
 
+from bot.core.errors import BotError
 from bot.core.immutable import immutable
 
 ENDED_BY_DEFECT = 72
@@ -98,11 +99,29 @@ def guard(run: Callable[Given, object], *, ends_process: bool = True) -> Callabl
     return guarded
 
 
+class NoThread(BotError):
+    """This machine can start no more threads now. It may be able to later."""
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread. Raises `NoThread`, which is no defect; then it can be tried again with another one."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise NoThread("this machine can start no more threads now (its memory, or a limit of threads)") from error
+
+
 def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> None:
-    """Log and note a defect that was caught in a thread, and end the process unless ``ends_process`` is False."""
+    """Log and note a defect that was caught in a thread, and end the process unless ``ends_process`` is False.
+
+    `NoThread` is logged as the machine's fault.
+    """
     place = error_location(defect)
-    log.critical('a defect in "%s", %s: please report this line', thread, place)
-    HANDLER.note(thread, place)
+    if isinstance(defect, NoThread):
+        log.critical('"%s" cannot go on: %s', thread, defect)
+    else:
+        log.critical('a defect in "%s", %s: please report this line', thread, place)
+        HANDLER.note(thread, place)
     if HANDLER.end is None:
         told = type(defect), defect, defect.__traceback__, threading.current_thread()
         threading.excepthook(threading.ExceptHookArgs(told))

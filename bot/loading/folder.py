@@ -295,7 +295,10 @@ def env_files(path: Path) -> list[Path]:
 
 def fingerprint(path: Path) -> int:
     """A number that changes when a file of the bot does: to notice that one was saved."""
-    return hash(tuple(_stamps(path)))
+    try:
+        return hash(tuple(_stamps(path)))
+    except NoBot as error:  # who reads them then says it
+        return hash(str(error))
 
 
 def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
@@ -310,9 +313,10 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 def _files(path: Path) -> Iterator[Path]:
     """The bot's YAML files, documents, handler modules, lists of tools, and all in ``files/``, in a fixed order.
 
-    A folder below with a `bot.yml` is another bot.
+    A folder below with a `bot.yml` is another bot. Raises `NoBot` if a folder cannot be listed: without its files, the
+    bot would be another one.
     """
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=_unlisted):
         here = Path(folder)
         if here != path and BOT_FILE in names:
             folders.clear()
@@ -327,6 +331,11 @@ def _files(path: Path) -> Iterator[Path]:
             is_read = name.endswith((*_SUFFIXES, *_READ))
             if is_code or is_list or is_read or top == (FILES.rstrip("/"),):
                 yield here / name
+
+
+def _unlisted(error: OSError) -> None:
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        raise NoBot(f"{error.filename} cannot be listed: {error.strerror}") from error
 
 
 def _bytes(file: Path, most: int | None) -> bytes:

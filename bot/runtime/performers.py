@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
 from bot.core.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
-from bot.core.defects import found, guard
+from bot.core.defects import NoThread, found, guard, start_thread
 from bot.core.effects import (
     AskModel,
     Call,
@@ -438,6 +438,7 @@ def _result(job: _Job, attempt: CallAttempt, due_at: datetime | None = None) -> 
 
 J = TypeVar("J")
 R = TypeVar("R")
+_STARTS_AGAIN_SECONDS = 1.0  # after a worker could not be started
 
 
 class WorkerPool(Generic[J, R]):
@@ -530,7 +531,12 @@ class WorkerPool(Generic[J, R]):
                 self._wake.notify()
             elif len(self._workers) < self.size:
                 worker = threading.Thread(target=guard(self._work), name=self._name, daemon=True)
-                worker.start()
+                try:
+                    start_thread(worker)
+                except NoThread as error:
+                    log.error("what can be done now waits (%s): %s", self._name, error)
+                    self.wake_by(self._clock.elapsed() + _STARTS_AGAIN_SECONDS)
+                    return
                 self._workers.add(worker)
             else:
                 return

@@ -55,11 +55,13 @@ from bot.store.files import (
     StoreTooNew,
     StoreUnavailable,
     beside,
+    inbox_path,
 )
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 from bot.store.kept_files import FilesUnavailable, kept_files
 from bot.store.opening import DriverMissing, engine_reader
 from bot.store.published_versions import in_folder, served_version
+from bot.store.sqlite_database import grown_wal
 
 
 @immutable
@@ -521,6 +523,9 @@ def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
         return
     yield from _files(found)
     yield from _events(found, now)
+    for path in (store, inbox_path(store)) if isinstance(store, Path) else ():
+        if (growing := grown_wal(path)) is not None:
+            yield warn("store", *growing)
 
 
 def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:

@@ -5,6 +5,7 @@ It lies beside the store with mode 0600: a user who may read the store may ask.
 """
 
 import json
+import logging
 import os
 import socket
 import threading
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from bot.core.defects import found, guard
+from bot.core.defects import NoThread, found, guard, start_thread
 from bot.core.engine_answers import EngineAnswer, EngineRefused
 from bot.core.engine_requests import (
     A,
@@ -35,6 +36,7 @@ CLIENTS = 16
 FULL_SECONDS = 0.1  # until it is tried again whether a file can be opened
 PATIENCE = 5.0  # seconds for a client to say what it wants
 TELL_SECONDS = 10.0  # for a server to tell its status, also if the client would wait longer for other requests
+log = logging.getLogger("bot")
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
 
 
@@ -144,12 +146,19 @@ class LocalServer:
             except OSError:  # it has ended, or no more files can be opened just now
                 self._ended.wait(FULL_SECONDS)
                 continue
-            if self._free.acquire(blocking=False):
-                threading.Thread(
-                    target=guard(self._serve, ends_process=False), args=(client,), name="local client", daemon=True
-                ).start()
-            else:
+            if not self._free.acquire(blocking=False):
                 client.close()
+                continue
+            try:
+                start_thread(
+                    threading.Thread(
+                        target=guard(self._serve, ends_process=False), args=(client,), name="local client", daemon=True
+                    )
+                )
+            except NoThread as error:
+                log.error("a local request is not answered: %s", error)
+                client.close()
+                self._free.release()
 
     def _serve(self, client: socket.socket) -> None:
         try:

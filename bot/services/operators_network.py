@@ -91,7 +91,9 @@ _WORDS = {
     pycurl.E_UNSUPPORTED_PROTOCOL: "the answer is no HTTP",
     pycurl.E_BAD_CONTENT_ENCODING: "the answer is compressed in a way that cannot be read",
     8: "the answer is no HTTP",
+    100: "the answer's headers are too large",
 }
+_MORE_THREADS = "give it more memory, or raise the limit of threads (TasksMax, ulimit -u)"
 _NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet length too long")
 
 
@@ -116,6 +118,8 @@ def why_no_connection(curl: Any, code: int, text: str, peer: str, proxy: str | N
             why = "its name is not found" if code == pycurl.E_COULDNT_RESOLVE_PROXY else in_words(curl, code)
             return f"the proxy {place} is not reached: {why}", "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
     host = urlsplit(f"//{peer}").hostname
+    if code == pycurl.E_COULDNT_RESOLVE_HOST and "thread failed to start" in text:
+        return f"{host} is not looked up: this machine can start no more threads now", _MORE_THREADS
     if code == pycurl.E_COULDNT_RESOLVE_HOST:
         return f"{host} is not found", ""
     if code == pycurl.E_OPERATION_TIMEDOUT and not curl.getinfo(pycurl.NAMELOOKUP_TIME):

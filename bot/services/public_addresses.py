@@ -10,7 +10,7 @@ from string import punctuation
 from typing import Any, Self
 from urllib.parse import quote, urljoin, urlsplit
 
-from bot.core.defects import guard
+from bot.core.defects import NoThread, guard, start_thread
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
@@ -67,7 +67,7 @@ class _Lookups:
         thread = threading.Thread(
             target=guard(self._look_up, ends_process=False), args=(host, port, future), name="name look-up", daemon=True
         )
-        thread.start()
+        start_thread(thread)
         begun = self._begun[host, port] = thread, future
         return begun
 
@@ -97,7 +97,9 @@ def look_up(host: str, port: int, seconds: float) -> _Found:
     except socket.gaierror as error:
         why = "" if error.errno == socket.EAI_NONAME else f": {error.strerror}"
         raise HostUnknown(f"{host} is not found{why}") from error
-    except (OSError, ValueError, RuntimeError) as error:
+    except NoThread as error:
+        raise HostUnknown(f"{host} is not looked up: {error}") from error
+    except (OSError, ValueError) as error:
         raise HostUnknown(f"{host} is not found") from error
 
 

@@ -247,6 +247,10 @@ class Database(Protocol):
         """
         return None
 
+    def grows(self) -> tuple[str, str] | None:
+        """The file that grows because somebody reads for long, and advice; None if none does."""
+        return None
+
     def wake(self, shards: Collection[int]) -> None:
         """Wake the engines of shards, on any machine: there are new events in their logs
         (`bot.store.opening.serves_others`).

@@ -202,7 +202,8 @@ class PostgresDatabase(Database):
     time (else `bot.store.files.StoreLocked`): while it was away, another may have written. It raises `ConnectionLost`,
     and its process has to begin anew.
 
-    Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`.
+    Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreTooNew`; `StoreUnavailable` to a writer that a
+    pooler gives no session of its own.
     """
 
     def __init__(
@@ -222,7 +223,12 @@ class PostgresDatabase(Database):
         self._open: Connection | None = None
         self._calls_since: float | None = None
         with self._lock, self._trouble_in_words():
-            self._connection()
+            connection = self._connection()
+            if role == "web":
+                with connect(address, part) as other:
+                    if _is_pooled(connection, other):
+                        connection.close()
+                        raise _pooled(address)
 
     def one(self, sql: str, *parameters: Any) -> Any:
         """The first row of a query; None if there is none."""
@@ -378,12 +384,7 @@ class PostgresDatabase(Database):
         with connect(self._address, self._part) as other:
             if other.execute(take).fetchone() == (True,):
                 connection.close()
-                advice = (
-                    "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
-                )
-                raise StoreUnavailable(
-                    f"{self.place} gives several connections one session, so none has a lock of its own", advice
-                )
+                raise _pooled(self._address)
 
     @contextmanager
     def _trouble_in_words(self) -> Iterator[None]:
@@ -545,6 +546,19 @@ class NoticeListener:
             self._ended.wait(_CONNECTS_AGAIN_SECONDS)
 
 
+def _is_pooled(one: Connection, other: Connection) -> bool:
+    """True if a pooler gives the transactions of two connections no sessions of their own."""
+    pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
+    return len({*pids}) != 2
+
+
+def _pooled(address: PostgresAddress) -> StoreUnavailable:
+    advice = "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
+    return StoreUnavailable(
+        f"{address} gives several connections one session, so none has locks, settings or statements of its own", advice
+    )
+
+
 _SERVER = """
     SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('server_version'),
         current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
@@ -573,10 +587,10 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
     """The state and the settings of a server. Raises `bot.store.files.StoreUnavailable`."""
     with trouble_in_words(address), connect(address, "engine") as one, connect(address, "engine") as other:
         number, version, *settings, late, read_only, now = one.execute(_SERVER, prepare=False).fetchone() or ()
-        pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
+        is_pooled = _is_pooled(one, other)
     named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
     unsafe = tuple(name for name, value in named if value == "off")
-    return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
+    return DatabaseServer(number, version, unsafe, late, read_only, is_pooled, now)
 
 
 def _executed(connection: Connection, write: PendingStatement) -> PGresult | None:

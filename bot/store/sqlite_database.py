@@ -41,6 +41,12 @@ PAGE_BYTES = 2048
 _CHECKPOINT_PAGES = 8000
 """So many pages go into the ``-wal`` before they are moved into the file, each once, however often it was written."""
 
+_GROWN_BYTES = 4 * WAL_BYTES_KEPT
+_BESIDE = ("-wal", "-shm")
+_AWAY = "put the same file back; if it is gone, stop the bot and restore a backup (docs/going-live.md, Restore)"
+_AWAY_BESIDE = "stop the bot and start it again: nothing is lost, and until then nothing more is written"
+_READ_MARKS = range(123, 128)  # the bytes of a -shm that SQLite locks for those who read (WAL_READ_LOCK)
+
 _IN_USE = "another program holds it: end that one"
 _NO_RIGHT = "give the bot's user the right to write it and its folder"
 _ADVICE = {
@@ -75,6 +81,7 @@ class SqliteDatabase(Database):
         self.connection = connection
         self._close = close
         self._lock = threading.RLock()
+        self._written: dict[Path, tuple[int, int] | None] = {}  # the writer's files, as they were when it opened them
 
     @classmethod
     def writer(cls, path: Path) -> Self:
@@ -90,7 +97,9 @@ class SqliteDatabase(Database):
             close_writer(connection)
             lock.release()
 
-        return cls(path, connection, close)
+        database = cls(path, connection, close)
+        database._written = {file: _identity(file) for file in (path, *(_beside(path, end) for end in _BESIDE))}
+        return database
 
     @classmethod
     def reader(cls, path: Path) -> Self:
@@ -121,13 +130,13 @@ class SqliteDatabase(Database):
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""
-        with self._lock, trouble_in_words(self.path), transaction(self.connection):
+        with self._lock, trouble_in_words(self.path), self._write():
             for sql, rows in statements:
                 self.connection.executemany(sql, rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
         """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
-        with self._lock, trouble_in_words(self.path), transaction(self.connection):
+        with self._lock, trouble_in_words(self.path), self._write():
             cursor = self.connection.cursor()
             if len(writes) == 1 or not _insert_together(cursor, writes):
                 for write in writes:
@@ -136,8 +145,27 @@ class SqliteDatabase(Database):
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
         """Write everything that the block executes in one durable commit, or nothing."""
-        with self._lock, trouble_in_words(self.path), transaction(self.connection):
+        with self._lock, trouble_in_words(self.path), self._write():
             yield self.connection.execute
+
+    def grows(self) -> tuple[str, str] | None:
+        """The ``-wal`` that grows behind a long reader, and advice; None if none does: see `grown_wal`."""
+        return grown_wal(self.path)
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        """Write everything in the block in one commit. Raises `StoreUnavailable` if one of the files is not at its path
+        any more: what was written to it then would be lost with this process.
+        """
+        for file, identity in self._written.items():
+            if identity is not None and _identity(file) != identity:
+                if file != self.path:
+                    self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what it has is safe in the file itself
+                raise StoreUnavailable(
+                    f"{file} was deleted or replaced while the bot runs", _AWAY if file == self.path else _AWAY_BESIDE
+                )
+        with transaction(self.connection):
+            yield
 
     def wipe(self) -> None:
         """Leave no traces of deleted data in the ``-wal``: see `empty_wal`."""
@@ -188,6 +216,55 @@ def _many(insert: str, count: int) -> str:
     """The statement that inserts so many rows, from the statement that inserts one row."""
     into, _, row = insert.removesuffix(_UNLESS_KNOWN).partition("VALUES ")
     return f"{into}VALUES {', '.join([row] * count)}{_UNLESS_KNOWN}"
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """The file that is at a path; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def grown_wal(path: Path) -> tuple[str, str] | None:
+    """The ``-wal`` of a file if it grows behind a long reader, with the processes that read, and advice; else None."""
+    try:
+        size = _beside(path, "-wal").stat().st_size
+    except OSError:
+        return None
+    if size <= _GROWN_BYTES:
+        return None
+    named = ", ".join(_named(pid) for pid in _readers(path)) or "another program"
+    what = f"{path}-wal has {size >> 20:,} MB and grows, because {named} has been reading {path.name} for long"
+    return what, "end that program, or its transaction: then the space is used again"
+
+
+def _readers(path: Path) -> list[int]:
+    """The other processes that are in the middle of reading a file, as far as the system tells."""
+    try:
+        inode = _beside(path, "-shm").stat().st_ino
+        locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    except OSError:  # not on Linux
+        return []
+    found = {
+        int(lock[4])
+        for lock in locks
+        if len(lock) == 8 and lock[1] == "POSIX" and lock[3] == "READ" and lock[5].endswith(f":{inode}")
+        if int(lock[6]) in _READ_MARKS
+    }
+    return sorted(pid for pid in found if pid > 0 and pid != os.getpid())
+
+
+def _named(pid: int) -> str:
+    try:
+        return f"the process {pid} ({Path(f'/proc/{pid}/comm').read_text().strip()})"
+    except OSError:  # it has ended, or is hidden
+        return f"the process {pid}"
 
 
 # -- connections to a file ----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from flask import Flask
 from bot.cli.shared.flow_reloader import BotFiles, FlowReloader
 from bot.core import defects
 from bot.core.alarms import Alarms
-from bot.core.clock import MovableClock, Timekeeper
+from bot.core.clock import MovableClock, SystemClock, Timekeeper
 from bot.core.defects import guard
 from bot.core.engine_answers import Status
 from bot.core.engine_requests import AskStatus
@@ -274,7 +274,7 @@ def test_a_defect_in_the_event_loop_ends_its_connection_or_the_process(
 ) -> None:
     monkeypatch.setattr(web_server, "DRAIN_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address, server = listener.getsockname(), WebServer(Flask(__name__), listener)
+        address, server = listener.getsockname(), WebServer(Flask(__name__), listener, Alarms(SystemClock()))
         serving = threading.Thread(target=server.run, name="loop")
         raising = "web_0" if broken.endswith("_answer_of") else "loop"
         with raises_on(raising, broken):

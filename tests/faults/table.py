@@ -408,6 +408,36 @@ fault("disk is full for the web process")(
 fault("disk is full for the engine process")(full_disk("engine", engine_has_no_room))
 
 
+@fault("web process can open no more files", quick=True)
+def no_files_for_web(trial: Trial) -> None:
+    trial.up()
+    trial.write()
+    trial.heals()
+    pid = trial.serving.child("web")
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, hard))
+    for _ in range(20):  # more than it has kept connections
+        trial.write()
+    with suppress(OSError), socket.create_connection(("127.0.0.1", trial.serving.port), PATIENCE):
+        trial.logs("connections wait, and are not accepted: ", "connections wait")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    trial.heals()
+
+
+@fault("the inbox is moved away while it is used")
+def inbox_is_away(trial: Trial) -> None:
+    trial.up()
+    trial.write()
+    trial.heals()
+    inbox = inbox_path(trial.file)
+    away = inbox.rename(inbox.with_name("away"))
+    trial.write()
+    trial.shows("/readyz 503", lambda: trial.get("/readyz") == 503)
+    trial.logs("was deleted or replaced while the bot runs", "which file")
+    away.rename(inbox)
+    trial.heals("put back", within=120)
+
+
 @fault("a reader holds a transaction open", quick=True)
 def long_reader(trial: Trial) -> None:
     trial.up()

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -180,3 +181,25 @@ def test_a_file_to_send_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(NoBot, match=r"film\.mp4 is larger than 16 MB: divide it, or keep it elsewhere"):
         read_folder(tmp_path)
     assert read_file(tmp_path, "film.mp4") is None
+
+
+def test_a_bot_of_which_a_folder_cannot_be_listed_is_not_read_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bot.yml").write_text("name: Shop\n")
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "flows" / "main.yml").write_text("flow: main\n")
+    scandir, watch = os.scandir, Watch(tmp_path)
+
+    def full(path: Path | str) -> object:
+        if Path(path).name == "flows":
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+        return scandir(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", full)
+        with pytest.raises(NoBot, match="flows cannot be listed: Too many open files"):
+            read_folder(tmp_path)
+        assert not watch.changed()
+        assert watch.changed(), "who reads it then says why it cannot be read"
+    assert [source.path for source in read_folder(tmp_path).sources] == ["bot.yml", "flows/main.yml"]

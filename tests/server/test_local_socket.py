@@ -177,3 +177,18 @@ def test_stopping_ends_its_thread(tmp_path: Path) -> None:
     server.stop()
     thread.join(PATIENCE)
     assert not thread.is_alive()
+
+
+def test_a_client_for_whom_no_thread_can_be_started_keeps_no_place(
+    store: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_thread(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        for _ in range(local_socket.CLIENTS + 1):
+            with pytest.raises(local_socket.NotRunning):
+                local_socket.ask(store, AskStatus())
+    assert "no more threads" in caplog.text
+    assert local_socket.ask(store, AskStatus()) == HEARD

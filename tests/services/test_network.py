@@ -480,3 +480,19 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
             assert "SSL_CERT_FILE" in alarm["advice"]
     finally:
         engine.stop()
+
+
+def test_a_look_up_for_which_no_thread_can_be_started_is_no_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault is this machine's, and another try may help."""
+
+    def no_thread(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(HostUnknown, match="localhost is not looked up: this machine can start no more threads"):
+            look_up("localhost", 443, PATIENCE)
+        with pytest.raises(NotFetched, match="this machine can start no more threads") as raised:
+            got(Downloads("https://other.example"), f"https://{HOST}/f")
+        assert raised.value.again
+    assert look_up("localhost", 443, PATIENCE)

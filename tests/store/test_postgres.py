@@ -108,6 +108,14 @@ def test_a_pooler_that_shares_sessions_is_refused(address: PostgresAddress, monk
             engine_writer(address)
 
 
+def test_web_is_refused_there_too(address: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another's settings and prepared statements would be its own: an event would get into another table."""
+    with connect(address, "inbox") as session:
+        monkeypatch.setattr("bot.store.postgres_database.connect", lambda *_: session)
+        with pytest.raises(StoreUnavailable, match="gives several connections one session"):
+            log_writer(address)
+
+
 def test_a_database_without_tables_is_no_store_yet(postgres: Postgres, tmp_path: Path) -> None:
     with psycopg.connect(postgres.url("postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE empty")

@@ -38,8 +38,9 @@ def fork(name: str, run: Callable[[], object], files: Collection[int]) -> int:
     other descriptors.
     """
     gc.freeze()  # a collection would write to, and so copy, the memory that the processes share
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # its disk is full, or nobody reads it any more
+            stream.flush()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until it has let go of our wakeup pipe
     try:
         pid = os.fork()
@@ -82,6 +83,7 @@ STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
 ORPHAN_SECONDS = 15.0  # a killed server's engine ends slowly on a busy machine: it has the lowest priority
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_WITHOUT_MEANING = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)  # they would end a process
 log = logging.getLogger("bot.serve")
 
 
@@ -120,6 +122,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Serve; returns the exit code. Raises `CannotServe`, `StoreLocked` and what `migrate` raises."""
+        _open_streams()
         with ExitStack() as held:
             for lock in (locks := _locks(self._settings.store)):
                 held.callback(lock.release)
@@ -226,6 +229,19 @@ class Supervisor:
             child.signal(number)
 
 
+def _open_streams() -> None:
+    """Open each standard stream that is closed. Else the next file that is opened gets its descriptor, and with it what
+    anybody prints.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, mode), True)  # it gets the lowest number that is free
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
 def _web_half() -> Half:
     from bot.server.process import web_process  # not above: it is imported when it is started, and takes time
 
@@ -258,11 +274,15 @@ class _Child:
         self._failures = 0
 
     def start(self) -> None:
-        """Import its half, which takes time once, and fork."""
+        """Import its half, which takes time once, and fork. If that is not possible now, it is ``due`` again soon."""
         self._started = monotonic()
         gc.disable()  # what is imported stays
         run = partial(main, self.name, self._half(), self._settings, self._folder, self._files)
-        self.pid = fork(f"bot-{self.name}", run, self._files.values())
+        try:
+            self.pid = fork(f"bot-{self.name}", run, self._files.values())
+        except OSError as error:  # this machine has no memory left, or too many processes
+            self.due = monotonic() + LONGEST_PAUSE
+            log.error("the %s process cannot be started now: %s", self.name, error.strerror)
         gc.enable()
 
     def signal(self, number: signal.Signals) -> None:
@@ -335,6 +355,8 @@ def _catch_signals(held: ExitStack) -> int:
     held.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(write))
     for number in _SIGNALS:
         held.callback(signal.signal, number, signal.signal(number, lambda *_: None))
+    for number in _WITHOUT_MEANING:  # children ignore them, too
+        held.callback(signal.signal, number, signal.signal(number, signal.SIG_IGN))
     return read
 
 

@@ -30,6 +30,7 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
+from bot.core.alarms import Alarms
 from bot.core.defects import found
 from bot.core.immutable import mutable
 
@@ -43,6 +44,10 @@ READ_BYTES = 64 << 10
 REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from the last answer on
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_REST_SECONDS = 0.1
+_QUIET_AGAIN_SECONDS = 5.0  # after which the alarm is over
+_ALARM = "connections-refused"
 DEFERRED = "bot.later"
 """A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes
 it out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
@@ -59,9 +64,11 @@ class WebServer:
     """Serves a WSGI app on a listening socket until `stop` is called, by a signal handler or another thread."""
 
     def __init__(
-        self, app: App, listener: socket.socket, threads: int = THREADS, in_loop: Collection[str] = ()
+        self, app: App, listener: socket.socket, alarms: Alarms, threads: int = THREADS, in_loop: Collection[str] = ()
     ) -> None:
         self.app = app
+        self._alarms = alarms
+        self._refused_at: float | None = None  # the last connection that could not be accepted during the alarm
         self.in_loop = frozenset(in_loop)
         self.environ = _environ(*listener.getsockname()[:2])
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="web")
@@ -110,6 +117,9 @@ class WebServer:
         loop.call_later(1.0, self._each_second, loop)
         self.date = formatdate(time(), usegmt=True)
         now = monotonic()
+        if self._refused_at is not None and now - self._refused_at > _QUIET_AGAIN_SECONDS:
+            self._refused_at = None
+            self._alarms.clear(_ALARM)
         for connection in [each for each in self.connections if each.waits()]:
             if now - connection.waiting_since > REQUEST_SECONDS:
                 connection.abort()
@@ -121,15 +131,30 @@ class WebServer:
         except BlockingIOError:
             return False
         except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE):  # no more files can be opened
-                self.make_room()
-            return True
+            if error.errno not in _NO_ROOM:
+                return True  # its sender has gone again
+            self._rest(error)
+            return False
         loop = asyncio.get_running_loop()
         client.setblocking(False)
         task = loop.create_task(loop.connect_accepted_socket(lambda: _Connection(self), client))
         self._arriving.add(task)
         task.add_done_callback(self._arrived)
         return True
+
+    def _rest(self, error: OSError) -> None:
+        """Make room, and accept no connection for a moment: the system would offer the same one without a pause."""
+        self.make_room()
+        what = f"connections wait, and are not accepted: {error.strerror}"
+        self._alarms.report(_ALARM, what, "raise the limit (LimitNOFILE, ulimit -n), or end what uses the machine up")
+        self._refused_at = monotonic()
+        loop = asyncio.get_running_loop()
+        if loop.remove_reader(self._listener):
+            loop.call_later(_REST_SECONDS, self._go_on, loop)
+
+    def _go_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self.stopping:
+            loop.add_reader(self._listener, self._accept)
 
     def _arrived(self, task: asyncio.Task[Any]) -> None:
         self._arriving.discard(task)
@@ -173,6 +198,7 @@ _NO_HTTP = _refusal("400 Bad Request", "this is no HTTP request")
 _TWO_LENGTHS = _refusal("400 Bad Request", "it says in two ways how long its body is")
 _LARGE_HEAD = _refusal("431 Request Header Fields Too Large", "the headers are too large")
 _LARGE_BODY = _refusal("413 Content Too Large", "the body is too large")
+_NO_THREAD = _refusal("503 Service Unavailable", "this machine can start no more threads now: try again")
 _FAILED = _refusal("500 Internal Server Error", "internal server error")
 
 
@@ -391,7 +417,12 @@ class _Connection(asyncio.BufferedProtocol):
                 self._answered(request, future.result())
 
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(self._server.threads, _answer_of, self._server.app, environ).add_done_callback(ended)
+        try:
+            answer = loop.run_in_executor(self._server.threads, _answer_of, self._server.app, environ)
+        except RuntimeError:  # no thread can be started now
+            self._send(request, _NO_THREAD)
+        else:
+            answer.add_done_callback(ended)
 
     def _answered(self, request: _Request, answer: Answer) -> None:
         if self._answering is request:  # else the connection is lost

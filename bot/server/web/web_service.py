@@ -80,7 +80,7 @@ class WebService:
             addresses, own_file, partial(_kept, cache(partial(kept_files, store))), self._engine, clock
         )
         self._app = create_app(webhook, (programs, files, forms, health), begun, path)
-        self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
+        self._server = WebServer(self._app, listener, self.alarms, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
         self._too_new: StoreTooNew | None = None
 

@@ -1,10 +1,12 @@
 """When the supervisor starts a process again that has ended, and when it ends itself."""
 
+import errno
 import os
 import select
 import socket
 from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -89,3 +91,17 @@ def has_ended(child: _Child) -> None:
     """Wait for a child's end, and leave its exit code to be asked for."""
     assert child.pid is not None
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+
+def test_a_process_that_cannot_be_forked_now_is_started_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full() -> int:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", full)
+    child = _Child("web", lambda: print, read_settings(tmp_path, NEEDED, {}), tmp_path, {})
+    child.start()
+    assert child.pid is None
+    assert monotonic() < child.due < monotonic() + 2
+    assert "the web process cannot be started now: Resource temporarily unavailable" in caplog.text

@@ -9,6 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.testing.emulator.emulator import Emulator
@@ -209,3 +211,37 @@ def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other
         until(lambda: [sent.to for sent in gateway.sent] == [CONTACT])
         until(lambda: serving.get("/readyz") == 200)  # the engine takes events a moment before it answers questions
         assert serving.status()["dead_letters"] == 1
+
+
+@pytest.mark.parametrize("streams", ["> /dev/full", ">&-", "2>/dev/full", "2>&-", "<&- >&- 2>&-", "2>&1 | true"])
+def test_a_server_whose_output_nobody_takes_serves(serve: Serve, free_port: int, streams: str) -> None:
+    shell = "-c", f'"$0" "$@" {streams}'
+    serving = serve("bash", *shell, BOT_PORT=str(free_port))
+    serving.port = free_port
+    until(lambda: answers(serving))
+    assert serving.post("evt-1") == 200
+    stop(serving)
+
+
+def answers(serving: Serving) -> bool:
+    with suppress(OSError):
+        return serving.get("/readyz") == 200
+    return False
+
+
+def stop(serving: Serving) -> None:
+    """End a server that a shell has started."""
+    for child in Path(f"/proc/{serving.process.pid}/task/{serving.process.pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGTERM)
+    serving.process.wait(PATIENCE)
+
+
+def test_signals_without_a_meaning_end_nothing(serve: Serve) -> None:
+    serving = serve().up()
+    web, engine = serving.child("web"), serving.child("engine")
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE):
+        for pid in (serving.process.pid, web, engine):
+            os.kill(pid, number)
+    assert serving.post("evt-1") == 200
+    serving.settle(1)
+    assert (serving.child("web"), serving.child("engine")) == (web, engine)

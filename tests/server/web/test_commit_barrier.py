@@ -38,7 +38,7 @@ class Kept:
         self.app.add_url_rule("/free", "free", lambda: "free")
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        self.server = WebServer(self.app, listener, in_loop={"/", "/free"})
+        self.server = WebServer(self.app, listener, Alarms(SystemClock()), in_loop={"/", "/free"})
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()
 

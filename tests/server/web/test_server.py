@@ -1,14 +1,18 @@
 import asyncio
+import errno
 import random
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from time import monotonic
 from typing import Any, BinaryIO
 
 import pytest
 from flask import Flask, request
 
+from bot.core.alarms import Alarms
+from bot.core.clock import SystemClock
 from bot.server.web import web_server as serving
 from bot.server.web.web_server import DEFERRED, WebServer
 from tests.patience import PATIENCE, wait_for
@@ -28,7 +32,7 @@ class Serving:
         app.add_url_rule("/", "view", self.view, methods=["POST"])
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        self.server = WebServer(app, listener, threads=4)
+        self.server = WebServer(app, listener, Alarms(SystemClock()), threads=4)
         self.thread = threading.Thread(target=self.server.run)
 
     def view(self) -> str:
@@ -78,7 +82,7 @@ def read_answer(lines: BinaryIO) -> tuple[int, dict[str, str], bytes]:
 def served(app: Any, **options: Any) -> tuple[WebServer, threading.Thread, Callable[[], socket.socket]]:
     listener = socket.create_server(("127.0.0.1", 0))
     address = listener.getsockname()
-    server = WebServer(app, listener, threads=2, **options)
+    server = WebServer(app, listener, Alarms(SystemClock()), threads=2, **options)
     thread = threading.Thread(target=server.run)
     thread.start()
     return server, thread, lambda: socket.create_connection(address, PATIENCE)
@@ -262,7 +266,7 @@ def test_connections_that_nobody_took_yet_are_taken_by_the_next_process() -> Non
         client.sendall(post(b"early"))
         app = Flask("test")
         app.add_url_rule("/", "view", lambda: "late", methods=["POST"])
-        server = WebServer(app, listener, threads=2)
+        server = WebServer(app, listener, Alarms(SystemClock()), threads=2)
         thread = threading.Thread(target=server.run)
         thread.start()
         assert answer(client)[::2] == (200, b"late")
@@ -276,7 +280,7 @@ def test_a_stop_answers_what_came_before_it_and_nobody_has_taken_yet() -> None:
         client.sendall(post(b"early"))
         app = Flask("test")
         app.add_url_rule("/", "view", lambda: "taken", methods=["POST"])
-        server = WebServer(app, listener, threads=2)
+        server = WebServer(app, listener, Alarms(SystemClock()), threads=2)
         server.stop()
         server.run()
         assert answer(client)[::2] == (200, b"taken")
@@ -502,3 +506,57 @@ def test_requests_cut_anywhere_are_answered_and_spoilt_ones_cost_nobody_else_any
     server.stop()
     thread.join(PATIENCE)
     assert not caplog.records and server.body_bytes == 0
+
+
+class Full(socket.socket):
+    """A listener for which no file can be opened, until room is made."""
+
+    is_full = True
+    tries = 0
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if self.is_full:
+            self.tries += 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+def test_while_no_file_can_be_opened_it_rests_says_so_and_goes_on_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_QUIET_AGAIN_SECONDS", 0.1)
+    alarms = Alarms(SystemClock())
+    with Full(socket.AF_INET) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        app = Flask("test")
+        app.add_url_rule("/", "view", lambda: "ok", methods=["POST"])
+        server = WebServer(app, listener, alarms)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        with socket.create_connection(listener.getsockname(), PATIENCE) as client:
+            client.sendall(post(b"hello"))
+            wait_for(lambda: listener.tries > 2)
+            assert [alarm.name for alarm in alarms.current()] == ["connections-refused"]
+            began, before = monotonic(), listener.tries
+            wait_for(lambda: monotonic() > began + 0.5)
+            assert listener.tries - before < 20, "the same connection is offered again and again"
+            listener.is_full = False
+            assert answer(client)[0] == 200
+        wait_for(lambda: not alarms.current())
+        server.stop()
+        thread.join(PATIENCE)
+
+
+def test_a_view_for_which_no_thread_can_be_started_is_answered_503(
+    web: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched, web.connect() as client:
+        patched.setattr(threading.Thread, "start", no_thread)
+        client.sendall(post(b"hello"))
+        assert answer(client)[0] == 503
+    with web.connect() as client:
+        client.sendall(post(b"hello"))
+        assert answer(client)[0] == 200
+
+
+def no_thread(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

@@ -490,7 +490,7 @@ class _Server:
 
     newest: "_Server"
 
-    def __init__(self, app: Any, listener: object, threads: int, in_loop: object) -> None:
+    def __init__(self, app: Any, listener: object, alarms: object, threads: int, in_loop: object) -> None:
         self.app = app
         self._stopped = Event()
         _Server.newest = self
