@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.cli.importing.imported import ExportFile, UnreadableExport
+from bot.cli.importing.rapidpro.version_12 import renewed
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 
@@ -133,6 +134,8 @@ def _check_shapes(value: Any, where: str) -> None:
         if key in _FREE:
             continue
         kind: Any = Mapping if key in _MAPS else list if key in _LISTS_OF_MAPS | _LISTS else object
+        if key == "quick_replies" and isinstance(part, list | Mapping):
+            kind = object  # some old versions have a list for each language
         if part is not None and not isinstance(part, kind):
             raise UnreadableExport(f"{path} is no {'map' if kind is Mapping else 'list'} (export the flow again)")
         if key in _LISTS_OF_MAPS and not all(isinstance(each, Mapping) for each in list(part or ())):
@@ -147,21 +150,22 @@ def read_files(files: Sequence[ExportFile]) -> RapidProExport:
     runs: list[RecordedRun] = []
     others: list[str] = []
     for file in files:
-        if is_run(file.data) or has_flows(file.data):
-            _check_shapes(file.data, f"{file.path}: $")
-        if is_run(file.data):
-            runs.append(RecordedRun(file.path.stem, file.data))
-        elif has_flows(file.data):
-            listed = [file.data] if is_flow(file.data) else file.data["flows"]
+        written = renewed(file.data) if has_flows(file.data) else file.data
+        if is_run(written) or has_flows(written):
+            _check_shapes(written, f"{file.path}: $")
+        if is_run(written):
+            runs.append(RecordedRun(file.path.stem, written))
+        elif has_flows(written):
+            listed = [written] if is_flow(written) else written["flows"]
             for place, data in enumerate(listed):
-                where = f"{file.path}: $" if is_flow(file.data) else f"{file.path}: $.flows[{place}]"
+                where = f"{file.path}: $" if is_flow(written) else f"{file.path}: $.flows[{place}]"
                 flow = _flow(data, where)
                 if flow.uuid in flows:
                     raise UnreadableExport(
                         f"{where} has the uuid of another flow, {flow.uuid}: import the files one by one"
                     )
                 flows[flow.uuid] = flow
-            for key, value in file.data.items():
+            for key, value in written.items():
                 if isinstance(value, list) and key not in ("flows", "nodes", "action_sets", "rule_sets"):
                     assets.setdefault(key, []).extend(value)
         else:
@@ -317,7 +321,7 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
     uuid, kind = action["uuid"], action["type"]
     match kind:
         case "reply" | "say":
-            listed = enumerate(action.get("quick_replies") or ())
+            listed = enumerate(_old_replies(action.get("quick_replies") or ()))
             replies = [said(each, uuid, "quick_replies", place) for place, each in listed]
             media = [said(each, uuid, "attachments") for each in [action.get("media")] if each]
             text = said(action.get("msg"), uuid, "text")
@@ -355,6 +359,17 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
             yield {"type": "start_session", "uuid": uuid, "flow": _old_flow(action)}
         case _:
             yield {"type": str(kind), "uuid": uuid}
+
+
+def _old_replies(written: Any) -> Sequence[Any]:
+    """Quick replies, each with its translations; in some versions each language has a list."""
+    if not isinstance(written, Mapping):
+        return list(written)
+    lists = {
+        code: [each.get("title") or each.get("payload") or "" for each in listed] for code, listed in written.items()
+    }
+    longest = max(map(len, lists.values()), default=0)
+    return [{code: titles[n] for code, titles in lists.items() if n < len(titles)} for n in range(longest)]
 
 
 def _old_flow(reference: Data) -> Data:

@@ -73,6 +73,19 @@ def test_an_old_flow_is_read_as_nodes() -> None:
     assert flow.nodes["w1"].waits == {"type": "msg"} and flow.nodes["w1"].target("r1") == "a2"
 
 
+def test_quick_replies_in_a_list_for_each_language_are_read() -> None:
+    replies = {
+        "fra": [{"title": "Oui"}, {"payload": "Non"}],
+        "eng": [{"title": "Yes", "payload": "1"}, {"title": "No"}],
+    }
+    says = {"type": "reply", "uuid": "m", "msg": {"eng": "Tea?", "fra": "Thé?"}, "quick_replies": replies}
+    node = {"uuid": "a", "destination": None, "actions": [says]}
+    old = {"base_language": "eng", "entry": "a", "metadata": {"name": "Tea", "uuid": "f"}, "action_sets": [node]}
+    flow = read_files(files({"flows": [old]})).flows["f"]
+    assert flow.nodes["a"].actions[0]["quick_replies"] == ["Yes", "No"]
+    assert flow.localization["fra"]["m"]["quick_replies"] == ["Oui", "Non"]
+
+
 def test_translations_of_old_actions_without_ids_stay_apart() -> None:
     replies = [{"eng": "Yes", "fra": "Oui"}, {"eng": "Maybe"}, {"eng": "No", "fra": "Non"}]
     says = [
