@@ -12,7 +12,7 @@ _BUILT_IN = ("action_back", "action_default_fallback", "action_session_start", "
 
 @immutable
 class _Course:
-    """What follows a message: actions, and a form whose questions stand behind them."""
+    """The reaction to a message: actions, and a form whose questions stand behind them."""
 
     intents: tuple[str, ...]
     actions: tuple[str, ...]
@@ -22,7 +22,7 @@ class _Course:
 def add_flows(found: RasaAssistant) -> None:
     """Add a flow for each rule, and for each story of one message, that says what follows an intent.
 
-    What has become part of a flow leaves `RasaAssistant.classic`, `forms` and is noted in `joined`.
+    `RasaAssistant.joined` gets the places of all that is part of a flow now, and `classic` keeps the rest.
     """
     endings = {form: (rule, actions) for rule in found.classic for form, actions in _endings(found, rule)}
     answered: dict[str, str] = {}

@@ -123,7 +123,7 @@ class CalmTranslation:
         return found["type"] if len(found) == 1 else found
 
     def handler(self, action: str, given: Mapping[str, str]) -> str:
-        """The function that stands for a custom action. What only some steps give it may be left out."""
+        """The function that stands for a custom action. Arguments that only some steps have may be left out."""
         if action not in self.handlers:
             self.handlers[action] = name_of(action, self.bot.functions, "action")
         calls = self._given.setdefault(action, [])
