@@ -1,7 +1,7 @@
 """Conversations for flows without recorded runs: every way out of every node, as the rules of RapidPro say."""
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC
 from typing import Any
 
 from bot.checker.exploring.moves import HttpResult
@@ -10,8 +10,9 @@ from bot.cli.importing.rapidpro.flow_texts import BotNames
 from bot.cli.importing.rapidpro.interpreting import FlowInterpreter, RapidProContact, UnwrittenAction
 from bot.cli.importing.rapidpro.message_actions import MOST_ROWS
 from bot.cli.importing.rapidpro.reading import MEDIA_TESTS, RapidProFlow, RapidProNode, language_of
+from bot.testing.conversations.transcript_reader import NOW
 
-_NOW = datetime.fromisoformat("2030-05-06T10:00:00+00:00")
+_NOW = NOW.replace(tzinfo=UTC)
 _MOST_CONVERSATIONS, _MOST_TURNS = 40, 25  # of a flow; of a conversation
 _ANYTHING = ("something else", "7", "yes", "12-05-2030", "ann@example.com", "+6281234567890")
 

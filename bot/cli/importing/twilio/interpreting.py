@@ -31,13 +31,13 @@ from bot.cli.importing.twilio.expressions import (
     paths_in,
 )
 from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget, media_kind
+from bot.testing.conversations.transcript_reader import NOW
 
 _MOST_TURNS = 15
 _ALL_TURNS = 250  # of all conversations together
 _MOST_VISITS = 10
 _CONTACT = "+6281234567890"
 _IMAGE = "https://files.example/image"
-_NOW = datetime(2030, 5, 6, 10, 0)
 _OTHER_WORDS = ("something else", "7", "hello there", "yes", "no", "1", "2030-05-12", "10:30", "ann@example.com")
 
 
@@ -490,7 +490,7 @@ def _filtered(name: str, value: Any, given: list[Any]) -> Any:
             return text if len(text) <= most else text[: most - len(end)] + end
         case "date":
             try:
-                moment = _NOW if value in ("now", "today") else datetime.fromisoformat(_text(value).replace("Z", ""))
+                moment = NOW if value in ("now", "today") else datetime.fromisoformat(_text(value).replace("Z", ""))
             except ValueError:
                 return value
             return moment.strftime(_text(given[0]))

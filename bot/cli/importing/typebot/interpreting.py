@@ -33,6 +33,7 @@ from bot.cli.importing.typebot.reading import (
     video_text,
 )
 from bot.core.lazy_patterns import lazy_pattern
+from bot.testing.conversations.transcript_reader import NOW
 
 INVALID = "Invalid message. Please, try again."
 RETRIES = {
@@ -45,7 +46,6 @@ NO_TEXT = "―"
 HTTP_BLOCKS = ("Webhook", "Zapier", "Make.com", "Pabbly")
 DOCUMENTS = ("pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "zip", "json", "xml", "txt")
 COMPLETIONS = ("Create chat completion", "Create Chat Message", "Ask Model", "Chat")
-BEGIN = datetime(2030, 5, 6, 10, 0)
 UNKNOWN_RESULT = "what the code returns"
 """The value of code that is not understood, on both sides."""
 
@@ -87,7 +87,7 @@ class TypebotSession:
     handled: list[tuple[str, Any]] = field(default_factory=list)
     draws: list[float] = field(default_factory=list)
     pause: float = 0.0
-    now: datetime = BEGIN
+    now: datetime = NOW
     _next: TypebotBlock | None = None
     _address: SourceMessage | None = None  # the last message, if it is no text but an address
     _below: list[tuple[TypebotExport, TypebotBlock | None]] = field(default_factory=list)
@@ -581,7 +581,6 @@ def conversations_of(
                 f"{flow} {len(found) + 1}: {words or 'hello'}",
                 flow,
                 tuple(turns),
-                now=BEGIN,
                 http=tuple(session.http),
                 models=tuple(session.models),
                 handlers={name: tuple(values) for name, values in results.items()},
