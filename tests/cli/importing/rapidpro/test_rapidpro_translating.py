@@ -153,6 +153,14 @@ def test_a_random_split_takes_each_way(tmp_path: Path) -> None:
     assert alike(imported(flow), tmp_path) == (2, 2)
 
 
+def test_a_split_by_a_drawn_number_goes_where_0_leads(tmp_path: Path) -> None:
+    flow, low = ExportedFlow("Main"), new_id()
+    to = {"Low": low}
+    flow.node(router=router(("has_number_lte", ["0.5"], "Low"), wait=False, operand="@(rand())", to=to))
+    flow.node(says("Low, @(rand_between(3, 9))"), uuid=low)
+    assert alike(imported(flow), tmp_path) == (1, 1)
+
+
 def test_translations_are_those_of_the_contacts_language(tmp_path: Path) -> None:
     flow, end = ExportedFlow("Main"), new_id()
     colours = router(("has_any_word", ["red"], "Red"), to={"Red": end, "Other": end}, result_name="Colour")
