@@ -129,6 +129,13 @@ def test_a_text_that_cannot_be_translated_is_a_function_with_its_values(tmp_path
     assert proof.differences and proof.unexplained == 0
 
 
+def test_a_place_in_a_list_that_is_calculated_is_lost(tmp_path: Path) -> None:
+    text = "{% assign i = flow.variables.at | plus: 0 %}{{ widgets.size.inbound.Body[i].name }}"
+    bot = imported(tmp_path, flow(ask("size", "?", "at"), put("at", "told", at="1"), say("told", text)))
+    proved(tmp_path, bot)
+    assert 'the place "[i]" is calculated' in fates(bot, Fate.LOST)["told"]
+
+
 def test_a_request_keeps_its_address_its_body_and_what_is_read_of_its_answer(tmp_path: Path) -> None:
     look = widget(
         "look",
