@@ -291,7 +291,8 @@ def _migrated(data: Data, where: str) -> Data:
         nodes = [_old_actions(each, said) for each in data["action_sets"]]
         nodes += [_old_rules(each, said) for each in data.get("rule_sets") or ()]
         about = data.get("metadata") or {}
-        nodes.sort(key=lambda node: node["uuid"] != data.get("entry"))
+        entry = _old_entry(data)
+        nodes.sort(key=lambda node: node["uuid"] != entry)
         return {
             "uuid": str(about.get("uuid") or data.get("uuid") or data.get("id") or ""), "name": about.get("name") or data.get("name"),
             "language": language,
@@ -303,6 +304,15 @@ def _migrated(data: Data, where: str) -> Data:
         raise UnreadableExport(
             f"{where}: this flow of an old version {why} (save it in RapidPro and export it again)"
         ) from error
+
+
+def _old_entry(data: Data) -> Any:
+    """The id of the first node: the named one, else the topmost on the canvas."""
+    written = [*data["action_sets"], *(data.get("rule_sets") or ())]
+    if any(node["uuid"] == data.get("entry") for node in written):
+        return data["entry"]
+    placed = [node for node in written if isinstance(node.get("y"), int | float)]
+    return min(placed, key=lambda node: node["y"])["uuid"] if placed else None
 
 
 def _old_actions(node: Data, said: Any) -> Data:
@@ -502,6 +512,8 @@ def _new_path(root: str, rest: str) -> str:
             if first in ("twitter", "telegram", "facebook", "mailto", "whatsapp"):
                 return f"urns.{first}"
             return f"contact.{rest}".rstrip(".") if first in known else f"fields.{rest}"
+        case "step" if first == "contact":
+            return _new_path("contact", more)
         case "step":
             return {"value": "input.text", "": "input", "text": "input.text"}.get(rest, f"input.{rest}")
         case "extra":

@@ -22,6 +22,7 @@ def files(data: Any) -> list[ExportFile]:
         ("@flow.age and @flow.age.category", "@results.age and @results.age.category"),
         ("@contact.name @contact @contact.district", "@contact.name @contact @fields.district"),
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
+        ("Hi @step.contact, @step.contact.tel_e164", "Hi @contact, @contact.tel_e164"),
         ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
         ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
         ("@contact.tel_e164 @contact.twitter", "@contact.tel_e164 @urns.twitter"),
@@ -40,6 +41,15 @@ def test_the_oldest_flows_name_others_by_numbers_and_wait_where_the_operand_says
     flow = read_files(files({"flows": [old]})).flows["6"]
     assert flow.name == "Main" and flow.nodes["c"].actions[0]["flow"] == {"uuid": "7", "name": "Other"}
     assert [uuid for uuid, node in flow.nodes.items() if node.waits] == ["a"]
+
+
+@pytest.mark.parametrize("entry", [None, "gone"])
+def test_an_old_flow_without_an_entry_begins_at_the_top_of_the_canvas(entry: str | None) -> None:
+    rule = {"uuid": "r", "category": "All", "test": {"type": "true"}, "destination": "a"}
+    ask = {"uuid": "b", "label": "Answer", "operand": "@step.value", "rules": [rule], "y": 0}
+    node = {"uuid": "a", "destination": None, "actions": [{"type": "reply", "msg": "Hi"}], "y": 120}
+    old = {"metadata": {"uuid": "f"}, "entry": entry, "rule_sets": [ask], "action_sets": [node]}
+    assert [*read_files(files({"flows": [old]})).flows["f"].nodes] == ["b", "a"]
 
 
 def test_a_webhook_of_version_9_tests_what_it_has_answered() -> None:
