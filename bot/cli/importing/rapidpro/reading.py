@@ -177,7 +177,8 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     keywords = _texts(data.get("keywords"))
     if isinstance(data.get("definition"), Mapping):
         data = {"id": data.get("id"), "name": data.get("name"), **data["definition"]}
-    if "action_sets" in data:
+    is_old = "action_sets" in data
+    if is_old:
         data = _migrated(data, where)
     nodes = {}
     for place, node in enumerate(data["nodes"]):
@@ -199,7 +200,7 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     return RapidProFlow(
         str(data.get("uuid") or data.get("name") or where), str(data.get("name") or "Flow"), language, nodes,
         data.get("localization") or {}, int(data.get("expire_after_minutes") or 0), int(version[0]) if version else 13,
-        language == "base" or "vars" in data or "keywords" in data or bool(keywords),
+        not is_old and (language == "base" or "vars" in data or "keywords" in data or bool(keywords)),
         keywords or _texts(data.get("keywords")), astray, elsewhere,
     )  # fmt: skip
 
@@ -471,6 +472,12 @@ OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@resu
 _OLD_PATH = lazy_pattern(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
 
 
+_OLD_DAYS = {
+    "": "(now())", "now": "(now())", "today": "(format_date(today()))",
+    "tomorrow": '(format_date(datetime_add(now(), 1, "D")))',
+    "yesterday": '(format_date(datetime_add(now(), -1, "D")))',
+}  # fmt: skip
+"""What `@date.today` and the like are today."""
 _OLD_FILTERS = {"lower_case": "lower", "upper_case": "upper", "title_case": "title", "read_digits": "read_chars"}
 _OLD_BARE = lazy_pattern(
     rf"(?<!@)@((?:flow|contact|step|extra|channel|date|parent|child)(?:\.\w+)*)((?:\|(?:{'|'.join(_OLD_FILTERS)}))*)"
@@ -519,7 +526,7 @@ def _new_path(root: str, rest: str) -> str:
         case "extra":
             return f"legacy_extra.{rest}".rstrip(".")
         case "date":
-            return {"today": "today", "now": "now", "": "now"}.get(rest, f"date.{rest}")
+            return _OLD_DAYS.get(rest, f"date.{rest}")
     return f"{root}.{rest}".rstrip(".")
 
 

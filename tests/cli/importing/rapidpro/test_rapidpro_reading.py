@@ -23,6 +23,8 @@ def files(data: Any) -> list[ExportFile]:
         ("@contact.name @contact @contact.district", "@contact.name @contact @fields.district"),
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
         ("Hi @step.contact, @step.contact.tel_e164", "Hi @contact, @contact.tel_e164"),
+        ("@date on @date.today!", "@(now()) on @(format_date(today()))!"),
+        ("@(UPPER(date.tomorrow))", '@(UPPER((format_date(datetime_add(now(), 1, "D")))))'),
         ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
         ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
         ("@contact.tel_e164 @contact.twitter", "@contact.tel_e164 @urns.twitter"),
@@ -79,7 +81,7 @@ def test_an_old_flow_is_read_as_nodes() -> None:
     flow = read_files(files({"flows": [old]})).flows["f1"]
     assert list(flow.nodes) == ["a1", "a2", "w1"]
     assert flow.nodes["a2"].actions[0]["text"] == "@results.drink it is"
-    assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]}
+    assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]} and not flow.is_glific
     assert flow.nodes["w1"].waits == {"type": "msg"} and flow.nodes["w1"].target("r1") == "a2"
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.cli.importing.imported import Fate, ImportedBot
+from bot.cli.importing.imported import ExportFile, Fate, ImportedBot
+from bot.cli.importing.rapidpro import import_bot
 from tests.cli.importing.rapidpro.rapidpro_exports import ExportedFlow, imported, new_id, proved, router, says
 from tests.cli.terminal import call
 
@@ -151,6 +152,17 @@ def test_a_random_split_takes_each_way(tmp_path: Path) -> None:
     flow.node(says("One!"), uuid=one)
     flow.node(says("Two!"), uuid=two)
     assert alike(imported(flow), tmp_path) == (2, 2)
+
+
+def test_an_old_flow_shows_the_day_and_is_none_of_glific(tmp_path: Path) -> None:
+    texts = ["It is @date.today", "You wrote @flow.drink.time"]
+    says_all = [{"type": "reply", "uuid": new_id(), "msg": {"base": text}} for text in texts]
+    old = {"uuid": "a", "destination": None, "actions": says_all}
+    flow = {"base_language": "base", "metadata": {"name": "Main", "uuid": "f"}, "action_sets": [old], "rule_sets": []}
+    bot = import_bot([ExportFile(Path("export.json"), {"version": 11, "flows": [flow]})])
+    proof = proved(bot, tmp_path)
+    assert (proof.same, proof.unexplained) == (1, 0) and "@" not in str(bot.flows)
+    assert "@results.drink.time" in notes_of(bot, Fate.LOST)
 
 
 def test_a_split_by_a_drawn_number_goes_where_0_leads(tmp_path: Path) -> None:
