@@ -290,7 +290,9 @@ def _migrated(data: Data, where: str) -> Data:
 
     try:
         nodes = [_old_actions(each, said) for each in data["action_sets"]]
-        nodes += [_old_rules(each, said) for each in data.get("rule_sets") or ()]
+        is_oldest = int(str(data.get("version") or 0).partition(".")[0]) < 5
+        rule_sets = data.get("rule_sets") or ()
+        nodes += [_old_rules(part, said) for each in rule_sets for part in (_apart(each) if is_oldest else [each])]
         about = data.get("metadata") or {}
         entry = _old_entry(data)
         nodes.sort(key=lambda node: node["uuid"] != entry)
@@ -300,7 +302,7 @@ def _migrated(data: Data, where: str) -> Data:
             "nodes": nodes, "localization": localization, "spec_version": "13",
             "expire_after_minutes": about.get("expires"),
         }  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"lacks {error}" if isinstance(error, KeyError) else "has another form than is known"
         raise UnreadableExport(
             f"{where}: this flow of an old version {why} (save it in RapidPro and export it again)"
@@ -391,10 +393,18 @@ def _old_flow(reference: Data) -> Data:
 
 def _old_kind(node: Data) -> str:
     """The kind of a rule set. Up to version 4 its operand says whether it waits."""
-    if not node.get("ruleset_type") and node.get("webhook"):
-        raise KeyError("ruleset_type")
     waits = "@step" in (node.get("operand") or "@step")
-    return node.get("ruleset_type") or ("wait_message" if waits else "expression")
+    return node.get("ruleset_type") or ("wait_message" if waits else "webhook" if node.get("webhook") else "expression")
+
+
+def _apart(node: Data) -> list[Data]:
+    """A rule set; up to version 4 one that waits and asks a service then is two: they wait, and decide."""
+    if not node.get("webhook") or not _old_kind(node).startswith("wait_"):
+        return [node]
+    asks = f"{node['uuid']}-hook"
+    rule = {"uuid": f"{node['uuid']}-all", "category": "All Responses", "test": {"type": "true"}, "destination": asks}
+    waits = {**node, "ruleset_type": "wait_message", "label": "", "webhook": None, "operand": None, "rules": [rule]}
+    return [waits, {**node, "uuid": asks, "ruleset_type": "webhook"}]
 
 
 def _old_rules(node: Data, said: Any) -> Data:
@@ -420,6 +430,10 @@ def _old_rules(node: Data, said: Any) -> Data:
             operand = "@child.status"
         case "group":
             operand = "@contact.groups"
+        case "form_field":
+            sign = str(config.get("field_delimiter") or " ")
+            place, sign = int(config.get("field_index") or 0), _DELIMITERS.get(sign, sign)
+            operand = f"@(field({operand.removeprefix('@')}, {place}, {json.dumps(sign)}))"
     tests = {rule["test"]["type"] for rule in node.get("rules") or ()}
     tests_value = kind == "webhook" and not tests <= {"true", "webhook_status"}  # up to version 9
     has_result = kind in ("webhook", "resthook", "airtime") and not tests_value  # its action has one already
@@ -467,6 +481,7 @@ def _old_test(rule: Data, category: str, said: Any) -> tuple[str, list[Any]]:
             return _OLD_TESTS.get(kind, f"has_{kind}"), arguments
 
 
+_DELIMITERS = {"space": " ", "plus": "+", "period": "."}
 OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@results"}'
 """The body of a webhook of old flows, shortened."""
 _OLD_PATH = lazy_pattern(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
@@ -477,7 +492,7 @@ _OLD_DAYS = {
     "tomorrow": '(format_date(datetime_add(now(), 1, "D")))',
     "yesterday": '(format_date(datetime_add(now(), -1, "D")))',
 }  # fmt: skip
-"""What `@date.today` and the like are today."""
+"""The expressions of today for `@date.today` and the like."""
 _OLD_FILTERS = {"lower_case": "lower", "upper_case": "upper", "title_case": "title", "read_digits": "read_chars"}
 _OLD_BARE = lazy_pattern(
     rf"(?<!@)@((?:flow|contact|step|extra|channel|date|parent|child)(?:\.\w+)*)((?:\|(?:{'|'.join(_OLD_FILTERS)}))*)"

@@ -54,6 +54,25 @@ def test_an_old_flow_without_an_entry_begins_at_the_top_of_the_canvas(entry: str
     assert [*read_files(files({"flows": [old]})).flows["f"].nodes] == ["b", "a"]
 
 
+def test_a_form_field_is_a_part_of_the_answer() -> None:
+    rule = {"uuid": "r", "category": "All", "test": {"type": "true"}}
+    config = {"field_delimiter": "space", "field_index": 1}
+    field = {"uuid": "a", "ruleset_type": "form_field", "label": "Age", "operand": "@flow.form", "rules": [rule], "config": config}  # fmt: skip
+    flow = read_files(files({"flows": [{"metadata": {"uuid": "f"}, "rule_sets": [field], "action_sets": []}]})).flows[
+        "f"
+    ]
+    assert (flow.nodes["a"].router or {})["operand"] == '@(field(results.form, 1, " "))'
+
+
+def test_the_oldest_flows_wait_and_then_ask_a_service() -> None:
+    rule = {"uuid": "r", "category": "Red", "test": {"type": "contains", "test": "red"}}
+    hook = {"uuid": "a", "webhook": "https://x.example", "label": "Hook", "operand": "@step.value", "rules": [rule]}
+    old = {"metadata": {"uuid": "f"}, "rule_sets": [hook], "action_sets": []}
+    waits, asks = read_files(files({"flows": [old]})).flows["f"].nodes.values()
+    assert waits.waits and waits.target() == asks.uuid == "a-hook"
+    assert not asks.waits and asks.actions[0]["url"] == "https://x.example"
+
+
 def test_a_webhook_of_version_9_tests_what_it_has_answered() -> None:
     rule = {"uuid": "r", "category": "Red", "test": {"type": "contains", "test": "red"}}
     hook = {"uuid": "a", "ruleset_type": "webhook", "webhook": "https://x.example", "webhook_action": "GET",
