@@ -47,8 +47,9 @@ def _is_silent(edge: Edge) -> bool:
 
 def _counted(graph: Graph, edge: Edge) -> Iterator[str]:
     """The numbers that are calculated when an edge is taken."""
-    variables = graph.flow(edge.source).variables
-    return (item.name for item in graph.assigned_on(edge) if variables[item.name].kind is ValueKind.NUMBER)
+    variables = graph.flow(edge.source).variables  # without the contact's language, which a step can set as well
+    assigned = (item.name for item in graph.assigned_on(edge))
+    return (name for name in assigned if name in variables and variables[name].kind is ValueKind.NUMBER)
 
 
 class _CountedStates(PathStates):

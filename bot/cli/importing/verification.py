@@ -188,7 +188,9 @@ class _PlayedConversation:
             case "text":
                 self._move(WriteMove(turn.value))
             case "choice":
-                tap = next((each for each in reversed(self._state.options) if each.title == turn.value), None)
+                tap = next(
+                    (each for each in reversed(self._state.options) if _plain(each.title) == _plain(turn.value)), None
+                )
                 if tap is None:
                     return f"there is nothing to tap with the title {turn.value}", []
                 self._move(TapMove(tap.reply, tap.title, tap.picked))
@@ -251,7 +253,7 @@ def _parts_of(said: Iterable[SourceMessage]) -> Iterator[SaidPart]:
         if text := _plain(each.text):
             yield "says", text
         if each.choices:
-            yield "choices", " | ".join(each.choices)
+            yield "choices", _titles(each.choices)
 
 
 def _parts_in(message: Message) -> Iterator[SaidPart]:
@@ -261,10 +263,10 @@ def _parts_in(message: Message) -> Iterator[SaidPart]:
             yield "says", _plain(body)
         case Buttons(body, buttons):
             yield "says", _plain(body)
-            yield "choices", " | ".join(button.title for button in buttons)
+            yield "choices", _titles(button.title for button in buttons)
         case ListMessage(body):
             yield "says", _plain(body)
-            yield "choices", " | ".join(row.title for row in message.rows)
+            yield "choices", _titles(row.title for row in message.rows)
         case LinkButton(body=body, url=url):
             yield "says", _plain(body)
             yield "media", f"link {url}"
@@ -276,6 +278,10 @@ def _parts_in(message: Message) -> Iterator[SaidPart]:
             yield "media", f"location {latitude},{longitude}"
         case TemplateMessage(name=name):
             yield "says", f"template {name}"
+
+
+def _titles(choices: Iterable[str]) -> str:
+    return " | ".join(map(_plain, choices))
 
 
 def _plain(text: str) -> str:

@@ -9,6 +9,7 @@ from bot.cli.importing.imported import Fate, ImportedBot, ImportedFunction, Impo
 from bot.cli.importing.verification import Difference, Verification
 from bot.cli.shared.output import counted
 from bot.language.source.writing import INDENT, block_style, inline
+from bot.language.source.yaml_tree import MAX_BYTES
 
 REPORT = "import-report.md"
 _WIDTH = 100  # characters of a line with a map
@@ -45,10 +46,26 @@ def write_bot(bot: ImportedBot, folder: Path) -> Places:
 
 def write_proof(bot: ImportedBot, folder: Path, places: Places, proof: Verification) -> None:
     """Write the report, and each conversation that is the same as a test."""
-    if proof.tests:
+    for number, tests in enumerate(_files(proof.tests), start=1):
         (folder / "tests").mkdir(exist_ok=True)
-        (folder / "tests" / "test_imported.yml").write_text("---\n".join(proof.tests), "utf-8")
+        name = "test_imported.yml" if number == 1 else f"test_imported_{number}.yml"
+        (folder / "tests" / name).write_text("---\n".join(tests), "utf-8")
     _write(folder / REPORT, [*_report(bot, places, proof)])
+
+
+def _files(tests: Iterable[str]) -> Iterator[list[str]]:
+    """The tests, as many in each file as a file may have bytes."""
+    found: list[str] = []
+    size = 0
+    for test in tests:
+        more = len(test.encode()) + len("---\n")
+        if found and size + more > MAX_BYTES:
+            yield found
+            found, size = [], 0
+        found.append(test)
+        size += more
+    if found:
+        yield found
 
 
 def node_counts(nodes: Sequence[ImportedNode]) -> str:

@@ -109,3 +109,9 @@ def test_the_original_of_what_cannot_be_translated_is_in_the_docstring(bot: Impo
     assert 'return "a"' in (spec.function.__doc__ or "")
     with pytest.raises(NotImplementedError):
         spec.function("x")
+
+
+def test_the_tests_are_in_as_many_files_as_it_takes(bot: ImportedBot, tmp_path: Path) -> None:
+    write_proof(bot, tmp_path, {}, Verification(tests=("a" * 600_000, "b" * 600_000, "c" * 6)))
+    sizes = {file.name: file.stat().st_size for file in (tmp_path / "tests").iterdir()}
+    assert sizes == {"test_imported.yml": 600_000, "test_imported_2.yml": 600_010}

@@ -160,6 +160,8 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     theirs = {} if child is None else child.names
     given = {name: texts.shown_path(node, key[1:]) for key, name in theirs.items() if key[0] == "parent"}
     if action.get("terminal"):
+        if texts.is_run:
+            texts.nearly(node, "there all flows end here; here the flow that has run this one goes on afterwards")
         shared = [
             name
             for key, name in texts.scope.names.items()
@@ -172,6 +174,9 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
             "then": f"/{flow}",
         }
         return steps.add(leaves if len(leaves) > 1 else {"branch": [{"else": f"/{flow}"}]}, f"go to {flow}")
+    if node.uuid in texts.piles:
+        why = "the flows enter each other: at most 10 flows are open at a time, then they end"
+        texts.nearly(node, f"{why}; lead back to an open one by then: /{flow}")
     step: Step = {"run": f"/{flow}"}
     taken: dict[str, str] = {}
     done: dict[str, str] = {}

@@ -350,6 +350,8 @@ def _applied(name: str, values: list[Any], now: datetime) -> Any:
             return getattr(library, _OF_NUMBERS[name])(values)
         case "concat":
             return "".join(map(library.shown, values))
+        case "rand" | "rand_between":  # conversations draw 0
+            return library.to_number(values[0] if values else 0)
     if name not in FUNCTIONS or not hasattr(library, FUNCTIONS[name]):
         raise Untranslatable(f"the function {name}()")
     function = getattr(library, FUNCTIONS[name])

@@ -98,6 +98,8 @@ class FlowTexts:
         self.locale: dict[str, dict[str, Any]] = {}
         self.can_fail = False  # the texts since the last step
         self.endless: set[str] = set()  # the nodes that enter a flow which enters them again, without a wait
+        self.piles: set[str] = set()  # the nodes that enter a flow which enters this one again
+        self.is_run = False  # by another flow, which goes on after it
         self.entries: dict[str, str] = {}
         self.routers: dict[str, str] = {}
         self.taken: set[str] = set()

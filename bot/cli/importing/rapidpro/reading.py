@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.cli.importing.imported import ExportFile, UnreadableExport
+from bot.cli.importing.rapidpro.version_12 import renewed
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 
@@ -133,6 +134,8 @@ def _check_shapes(value: Any, where: str) -> None:
         if key in _FREE:
             continue
         kind: Any = Mapping if key in _MAPS else list if key in _LISTS_OF_MAPS | _LISTS else object
+        if key == "quick_replies" and isinstance(part, list | Mapping):
+            kind = object  # some old versions have a list for each language
         if part is not None and not isinstance(part, kind):
             raise UnreadableExport(f"{path} is no {'map' if kind is Mapping else 'list'} (export the flow again)")
         if key in _LISTS_OF_MAPS and not all(isinstance(each, Mapping) for each in list(part or ())):
@@ -147,21 +150,22 @@ def read_files(files: Sequence[ExportFile]) -> RapidProExport:
     runs: list[RecordedRun] = []
     others: list[str] = []
     for file in files:
-        if is_run(file.data) or has_flows(file.data):
-            _check_shapes(file.data, f"{file.path}: $")
-        if is_run(file.data):
-            runs.append(RecordedRun(file.path.stem, file.data))
-        elif has_flows(file.data):
-            listed = [file.data] if is_flow(file.data) else file.data["flows"]
+        written = renewed(file.data) if has_flows(file.data) else file.data
+        if is_run(written) or has_flows(written):
+            _check_shapes(written, f"{file.path}: $")
+        if is_run(written):
+            runs.append(RecordedRun(file.path.stem, written))
+        elif has_flows(written):
+            listed = [written] if is_flow(written) else written["flows"]
             for place, data in enumerate(listed):
-                where = f"{file.path}: $" if is_flow(file.data) else f"{file.path}: $.flows[{place}]"
+                where = f"{file.path}: $" if is_flow(written) else f"{file.path}: $.flows[{place}]"
                 flow = _flow(data, where)
                 if flow.uuid in flows:
                     raise UnreadableExport(
                         f"{where} has the uuid of another flow, {flow.uuid}: import the files one by one"
                     )
                 flows[flow.uuid] = flow
-            for key, value in file.data.items():
+            for key, value in written.items():
                 if isinstance(value, list) and key not in ("flows", "nodes", "action_sets", "rule_sets"):
                     assets.setdefault(key, []).extend(value)
         else:
@@ -173,7 +177,8 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     keywords = _texts(data.get("keywords"))
     if isinstance(data.get("definition"), Mapping):
         data = {"id": data.get("id"), "name": data.get("name"), **data["definition"]}
-    if "action_sets" in data:
+    is_old = "action_sets" in data
+    if is_old:
         data = _migrated(data, where)
     nodes = {}
     for place, node in enumerate(data["nodes"]):
@@ -195,7 +200,7 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     return RapidProFlow(
         str(data.get("uuid") or data.get("name") or where), str(data.get("name") or "Flow"), language, nodes,
         data.get("localization") or {}, int(data.get("expire_after_minutes") or 0), int(version[0]) if version else 13,
-        language == "base" or "vars" in data or "keywords" in data or bool(keywords),
+        not is_old and (language == "base" or "vars" in data or "keywords" in data or bool(keywords)),
         keywords or _texts(data.get("keywords")), astray, elsewhere,
     )  # fmt: skip
 
@@ -285,20 +290,32 @@ def _migrated(data: Data, where: str) -> Data:
 
     try:
         nodes = [_old_actions(each, said) for each in data["action_sets"]]
-        nodes += [_old_rules(each, said) for each in data.get("rule_sets") or ()]
+        is_oldest = int(str(data.get("version") or 0).partition(".")[0]) < 5
+        rule_sets = data.get("rule_sets") or ()
+        nodes += [_old_rules(part, said) for each in rule_sets for part in (_apart(each) if is_oldest else [each])]
         about = data.get("metadata") or {}
-        nodes.sort(key=lambda node: node["uuid"] != data.get("entry"))
+        entry = _old_entry(data)
+        nodes.sort(key=lambda node: node["uuid"] != entry)
         return {
             "uuid": str(about.get("uuid") or data.get("uuid") or data.get("id") or ""), "name": about.get("name") or data.get("name"),
             "language": language,
             "nodes": nodes, "localization": localization, "spec_version": "13",
             "expire_after_minutes": about.get("expires"),
         }  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f"lacks {error}" if isinstance(error, KeyError) else "has another form than is known"
         raise UnreadableExport(
             f"{where}: this flow of an old version {why} (save it in RapidPro and export it again)"
         ) from error
+
+
+def _old_entry(data: Data) -> Any:
+    """The id of the first node: the named one, else the topmost on the canvas."""
+    written = [*data["action_sets"], *(data.get("rule_sets") or ())]
+    if any(node["uuid"] == data.get("entry") for node in written):
+        return data["entry"]
+    placed = [node for node in written if isinstance(node.get("y"), int | float)]
+    return min(placed, key=lambda node: node["y"])["uuid"] if placed else None
 
 
 def _old_actions(node: Data, said: Any) -> Data:
@@ -317,7 +334,7 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
     uuid, kind = action["uuid"], action["type"]
     match kind:
         case "reply" | "say":
-            listed = enumerate(action.get("quick_replies") or ())
+            listed = enumerate(_old_replies(action.get("quick_replies") or ()))
             replies = [said(each, uuid, "quick_replies", place) for place, each in listed]
             media = [said(each, uuid, "attachments") for each in [action.get("media")] if each]
             text = said(action.get("msg"), uuid, "text")
@@ -357,6 +374,17 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
             yield {"type": str(kind), "uuid": uuid}
 
 
+def _old_replies(written: Any) -> Sequence[Any]:
+    """Quick replies, each with its translations; in some versions each language has a list."""
+    if not isinstance(written, Mapping):
+        return list(written)
+    lists = {
+        code: [each.get("title") or each.get("payload") or "" for each in listed] for code, listed in written.items()
+    }
+    longest = max(map(len, lists.values()), default=0)
+    return [{code: titles[n] for code, titles in lists.items() if n < len(titles)} for n in range(longest)]
+
+
 def _old_flow(reference: Data) -> Data:
     """The flow that an action names; the oldest ones name it by a number."""
     found: Data = reference.get("flow") or {"uuid": str(reference["id"]), "name": reference.get("name")}
@@ -365,10 +393,18 @@ def _old_flow(reference: Data) -> Data:
 
 def _old_kind(node: Data) -> str:
     """The kind of a rule set. Up to version 4 its operand says whether it waits."""
-    if not node.get("ruleset_type") and node.get("webhook"):
-        raise KeyError("ruleset_type")
     waits = "@step" in (node.get("operand") or "@step")
-    return node.get("ruleset_type") or ("wait_message" if waits else "expression")
+    return node.get("ruleset_type") or ("wait_message" if waits else "webhook" if node.get("webhook") else "expression")
+
+
+def _apart(node: Data) -> list[Data]:
+    """A rule set; up to version 4 one that waits and asks a service then is two: they wait, and decide."""
+    if not node.get("webhook") or not _old_kind(node).startswith("wait_"):
+        return [node]
+    asks = f"{node['uuid']}-hook"
+    rule = {"uuid": f"{node['uuid']}-all", "category": "All Responses", "test": {"type": "true"}, "destination": asks}
+    waits = {**node, "ruleset_type": "wait_message", "label": "", "webhook": None, "operand": None, "rules": [rule]}
+    return [waits, {**node, "uuid": asks, "ruleset_type": "webhook"}]
 
 
 def _old_rules(node: Data, said: Any) -> Data:
@@ -394,6 +430,10 @@ def _old_rules(node: Data, said: Any) -> Data:
             operand = "@child.status"
         case "group":
             operand = "@contact.groups"
+        case "form_field":
+            sign = str(config.get("field_delimiter") or " ")
+            place, sign = int(config.get("field_index") or 0), _DELIMITERS.get(sign, sign)
+            operand = f"@(field({operand.removeprefix('@')}, {place}, {json.dumps(sign)}))"
     tests = {rule["test"]["type"] for rule in node.get("rules") or ()}
     tests_value = kind == "webhook" and not tests <= {"true", "webhook_status"}  # up to version 9
     has_result = kind in ("webhook", "resthook", "airtime") and not tests_value  # its action has one already
@@ -441,11 +481,18 @@ def _old_test(rule: Data, category: str, said: Any) -> tuple[str, list[Any]]:
             return _OLD_TESTS.get(kind, f"has_{kind}"), arguments
 
 
+_DELIMITERS = {"space": " ", "plus": "+", "period": "."}
 OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@results"}'
 """The body of a webhook of old flows, shortened."""
 _OLD_PATH = lazy_pattern(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
 
 
+_OLD_DAYS = {
+    "": "(now())", "now": "(now())", "today": "(format_date(today()))",
+    "tomorrow": '(format_date(datetime_add(now(), 1, "D")))',
+    "yesterday": '(format_date(datetime_add(now(), -1, "D")))',
+}  # fmt: skip
+"""The expressions of today for `@date.today` and the like."""
 _OLD_FILTERS = {"lower_case": "lower", "upper_case": "upper", "title_case": "title", "read_digits": "read_chars"}
 _OLD_BARE = lazy_pattern(
     rf"(?<!@)@((?:flow|contact|step|extra|channel|date|parent|child)(?:\.\w+)*)((?:\|(?:{'|'.join(_OLD_FILTERS)}))*)"
@@ -487,12 +534,14 @@ def _new_path(root: str, rest: str) -> str:
             if first in ("twitter", "telegram", "facebook", "mailto", "whatsapp"):
                 return f"urns.{first}"
             return f"contact.{rest}".rstrip(".") if first in known else f"fields.{rest}"
+        case "step" if first == "contact":
+            return _new_path("contact", more)
         case "step":
             return {"value": "input.text", "": "input", "text": "input.text"}.get(rest, f"input.{rest}")
         case "extra":
             return f"legacy_extra.{rest}".rstrip(".")
         case "date":
-            return {"today": "today", "now": "now", "": "now"}.get(rest, f"date.{rest}")
+            return _OLD_DAYS.get(rest, f"date.{rest}")
     return f"{root}.{rest}".rstrip(".")
 
 

@@ -76,7 +76,7 @@ class FlowScope:
         key = result_key(key)
         title = key if part == "value" else f"{key} {part}"
         if part == "extra":
-            return self.name(("results", key, part), title, type="object")
+            return self.name(("results", key, part), title, type="object", value={"json": ""})
         return self.name(("results", key, part), title)
 
     def extra(self) -> str:

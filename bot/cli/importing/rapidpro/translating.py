@@ -26,6 +26,8 @@ from bot.cli.importing.rapidpro.recorded_runs import conversation_of, flows_of
 from bot.cli.importing.rapidpro.scopes import FlowScope, label_of, place_of
 
 _SENDING = ("send_msg", "send_interactive_msg")
+_NOTHING_MORE = '{"json": ""}'
+"""The extra values of a result that has none."""
 
 
 class BotTranslation:
@@ -189,7 +191,9 @@ class FlowTranslation:
         self.texts = FlowTexts(names, flow)
         self.scope = self.texts.scope
         self.steps: dict[str, Step] = {}
-        self.rounds, self.texts.endless = FlowCircles(names.export.flows).of(flow)
+        circles = FlowCircles(names.export.flows)
+        self.rounds, self.texts.endless = circles.of(flow)
+        self.texts.piles, self.texts.is_run = circles.piling(flow), circles.is_run(flow)
 
     def document(self) -> dict[str, Any]:
         """Return the flow as it is written."""
@@ -270,7 +274,8 @@ class FlowTranslation:
             texts = f"{node.actions}" + ("" if node.waits is not None else f"{node.router}")
             if re.search(r"\binput\b(?!_)", re.sub(r"add_input_labels", "", texts)):
                 return True
-            behind = () if node.waits is not None else node.exits.values()
+            late = [] if node.timeout is None else [node.target(str(node.timeout.get("category_uuid")))]
+            behind = late if node.waits is not None else node.exits.values()
             following = [each for each in behind if each and each not in seen]
             seen.update(following)
             waiting += following
@@ -356,7 +361,9 @@ class FlowTranslation:
         if self.scope.reads("results", key, "input") and operand:
             values[self.scope.result(key, "input")] = f"{{{{ {subject} }}}}"
         if self.scope.reads("results", key, "extra") and any(extra for *_, extra in cases):
-            values[self.scope.result(key, "extra")] = chosen([extra or "null" for *_, extra in cases], "null")
+            values[self.scope.result(key, "extra")] = chosen(
+                [extra or _NOTHING_MORE for *_, extra in cases], _NOTHING_MORE
+            )
         if self.scope.reads("legacy_extra") and any(extra for *_, extra in cases):
             more = [
                 f"with_extra({self.scope.extra()}, {quoted(key)}, {extra}.json)" if extra else self.scope.extra()
@@ -390,6 +397,10 @@ class FlowTranslation:
         kind = str(case["type"])
         arguments = [self._argument(node, case, place) for place in range(len(case.get("arguments") or ()))]
         if kind in MEDIA_TESTS:
+            result = result_key(str((node.router or {}).get("result_name") or ""))
+            if kind == "has_location" and self.scope.reads("results", result, "extra"):
+                why = "latitude and longitude of the place are not kept"
+                self.texts.lost(node, f"{why}: ask into a variable of the type location")
             condition = f"{self.scope.written(('input', 'kind'))[0]} == {quoted(MEDIA_TESTS[kind])}"
             return condition, self.scope.written(("input", "file"))[0], ""
         if kind == "has_category" and (found := re.fullmatch(r"@results\.(\w+)(\.category)?", operand)):
@@ -465,6 +476,24 @@ class FlowCircles:
         around = {node[1] for node in nodes if self._leads(self._following(node), node)}
         return around, {node[1] for node in nodes if self._leads(self._begun(node), node)}
 
+    def piling(self, flow: RapidProFlow) -> set[str]:
+        """Return the nodes that run a flow which runs this one again, with or without a wait."""
+        found: set[str] = set()
+        for node in flow.nodes.values():
+            waiting, seen = [*_run_by(node)], {*_run_by(node)}
+            while waiting:
+                behind = self._flows.get(waiting.pop())
+                more = {uuid for each in behind.nodes.values() for uuid in _run_by(each)} if behind else set()
+                waiting += more - seen
+                seen |= more
+            if flow.uuid in seen:
+                found.add(node.uuid)
+        return found
+
+    def is_run(self, flow: RapidProFlow) -> bool:
+        """True if a flow runs this one, and goes on after it."""
+        return any(flow.uuid in _run_by(node) for each in self._flows.values() for node in each.nodes.values())
+
     def _begun(self, at: tuple[str, str]) -> list[tuple[str, str]]:
         actions = self._flows[at[0]].nodes[at[1]].actions
         entered = [str((each.get("flow") or {}).get("uuid")) for each in actions if each["type"] == "enter_flow"]
@@ -486,3 +515,9 @@ class FlowCircles:
             seen.update(following)
             waiting += following
         return False
+
+
+def _run_by(node: RapidProNode) -> set[str]:
+    """The flows that a node enters and comes back from."""
+    entered = (each for each in node.actions if each["type"] == "enter_flow" and not each.get("terminal"))
+    return {str((each.get("flow") or {}).get("uuid")) for each in entered}

@@ -6,6 +6,7 @@ from bot.cli.importing.conversations import SourceConversation
 from bot.cli.importing.imported import ExportFile, ImportedBot
 from bot.cli.importing.rasa.interpreting import CalmRun, calm_runs, run_of_test
 from bot.cli.importing.rasa.reading import is_rasa, read_assistant
+from bot.cli.importing.rasa.rules import add_flows
 from bot.cli.importing.rasa.translating import CalmTranslation
 
 
@@ -17,6 +18,7 @@ def recognises(files: Sequence[ExportFile]) -> bool:
 def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     """A bot with all flows of an assistant. Raises `UnreadableExport`."""
     assistant = read_assistant(files)
+    add_flows(assistant)
     first = next((file.path for file in files if is_rasa(file.data)), files[0].path)
     bot = ImportedBot("Rasa", first.absolute().parent.name)
     translation = CalmTranslation(assistant, bot)

@@ -122,6 +122,21 @@ class RasaTest:
     turns: tuple[tuple[str, tuple[str, ...]], ...]
 
 
+@dataclass(frozen=True)
+class ClassicRule:
+    """A rule or a story of an assistant without flows; ``kind`` is `rules` or `stories`."""
+
+    kind: str
+    name: str
+    steps: tuple[Mapping[str, Any], ...]
+    conditions: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as the report names it."""
+        return f"{self.kind} > {self.name}"
+
+
 @dataclass
 class RasaAssistant:
     """All that the files of an assistant hold."""
@@ -132,7 +147,9 @@ class RasaAssistant:
     actions: list[str] = field(default_factory=list)
     tests: list[RasaTest] = field(default_factory=list)
     examples: dict[str, list[str]] = field(default_factory=dict)  # of intents
-    classic: list[tuple[str, str]] = field(default_factory=list)  # kinds and names of what older assistants have
+    classic: list[ClassicRule] = field(default_factory=list)
+    forms: dict[str, list[str]] = field(default_factory=dict)  # their slots
+    joined: dict[str, str] = field(default_factory=dict)  # places of rules, stories and forms, with their flows
     minutes: int = 60  # until a session expires
     mentions_completed: bool = False
 
@@ -218,8 +235,16 @@ def _read(found: RasaAssistant, path: Path, data: Mapping[str, Any]) -> None:
             plain = [re.sub(r"\[([^]]*)\](\([^)]*\)|\{[^}]*\})", r"\1", line.strip()[1:].strip()) for line in lines]
             found.examples.setdefault(str(intent["intent"]), []).extend(each for each in plain if each)
     for kind, key in (("stories", "story"), ("rules", "rule")):
-        found.classic += [(kind, str(each.get(key))) for each in _list(data, kind) if isinstance(each, Mapping)]
-    found.classic += [("forms", str(name)) for name in _map(path, data, "forms")]
+        for each in _list(data, kind):
+            if isinstance(each, Mapping):
+                steps = tuple(step for step in _list(each, "steps") if isinstance(step, Mapping))
+                found.classic.append(ClassicRule(kind, str(each.get(key)), steps, tuple(_list(each, "condition"))))
+    forms = data.get("forms")
+    for name, written in (
+        forms.items() if isinstance(forms, Mapping) else ((each, None) for each in _list(data, "forms"))
+    ):
+        slots = written.get("required_slots", written) if isinstance(written, Mapping) else []
+        found.forms[str(name)] = [str(each) for each in slots if each != "ignored_intents"]
 
 
 def _map(path: Path, data: Mapping[str, Any], key: str) -> Mapping[Any, Any]:

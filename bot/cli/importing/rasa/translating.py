@@ -20,12 +20,13 @@ from bot.cli.importing.rasa.reading import (
 MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
-_MOST_BUTTONS, _MOST_ROWS = 3, 10
+_MOST_BUTTONS, _BUTTON_TITLE, _MOST_ROWS = 3, 20, 10
 _CLASSIC = {
     "stories": "write what it does as a flow: its intents are the flow's start, its actions are steps",
     "rules": "write what it does as a flow: its intents are the flow's start, its actions are steps",
     "forms": "write a flow of ask steps, one for each slot",
 }
+_JOINED = "it is a flow, which always does the same: no model predicts another action, and its slots begin empty"
 
 
 _NOTHING = ("null", "none", "undefined")
@@ -62,7 +63,9 @@ class CalmTranslation:
         self.called = {step.value for step in steps if step.kind == "call"}  # these do not end the conversation
         self.slots: dict[str, str] = {}
         self.handlers: dict[str, str] = {}  # of custom actions
+        self._given: dict[str, list[set[str]]] = {}  # to each of them, by each step that calls it
         self.persisted = {slot for flow in assistant.flows.values() for slot in flow.persisted}
+        self._heard = {_bare(name) for name in self.flows.values()}  # words and examples that start a flow
         self.used: set[str] = set()  # responses and actions
 
     def translate(self) -> None:
@@ -85,8 +88,13 @@ class CalmTranslation:
         for name in self.assistant.actions:
             if name not in self.used and name not in self.assistant.responses:
                 self.bot.lost(f"action {name}", "no flow runs it: write a function and a call step where it belongs")
-        for kind, name in self.assistant.classic:
-            self.bot.lost(f"{kind} > {name}", _CLASSIC[kind])
+        for rule in self.assistant.classic:
+            self.bot.lost(rule.place, _CLASSIC[rule.kind])
+        for name in self.assistant.forms:
+            if f"forms > {name}" not in self.assistant.joined:
+                self.bot.lost(f"forms > {name}", _CLASSIC["forms"])
+        for place, joined in self.assistant.joined.items():
+            self.bot.nearly(place, _JOINED, self.flows[joined])
         triggers = {intent for flow in self.assistant.flows.values() for intent in flow.intents}
         for intent in self.assistant.examples:
             if intent not in triggers:
@@ -115,16 +123,29 @@ class CalmTranslation:
         return found["type"] if len(found) == 1 else found
 
     def handler(self, action: str, given: Mapping[str, str]) -> str:
-        """The function that stands for a custom action."""
+        """The function that stands for a custom action. Arguments that only some steps have may be left out."""
         if action not in self.handlers:
-            name = name_of(action, self.bot.functions, "action")
-            original = f"The custom action {action}. Return a dict of the slots that it sets."
-            self.handlers[action] = self.bot.untranslatable(name, original, dict.fromkeys(given, "Any"))
-        return self.handlers[action]
+            self.handlers[action] = name_of(action, self.bot.functions, "action")
+        calls = self._given.setdefault(action, [])
+        calls.append({*given})
+        always = set.intersection(*calls)
+        parameters = dict.fromkeys(sorted(always), "Any")
+        parameters |= dict.fromkeys(sorted(set.union(*calls) - always), "Any = None")
+        original = f"The custom action {action}. Return a dict of the slots that it sets."
+        return self.bot.untranslatable(self.handlers[action], original, parameters)
 
     def starting_word(self, flow: RasaFlow) -> str:
         """The words that start a flow when no model reads the message."""
         return self.flows[flow.id].replace("_", " ")
+
+    def examples(self, flow: RasaFlow) -> list[str]:
+        """The examples of a flow's intents, without those by which another flow starts already."""
+        found: dict[str, str] = {}
+        for example in (each for intent in flow.intents for each in self.assistant.examples.get(intent, ())):
+            if (key := _bare(example)) not in self._heard:
+                found.setdefault(key, example)
+        self._heard |= found.keys()
+        return [*found.values()]
 
     def has_completed(self, flow: RasaFlow) -> bool:
         """True if Rasa ends a flow with its sentence for when nothing is left to do."""
@@ -243,7 +264,7 @@ class _CalmTexts:
             self.notes.append("more than ten choices are shown in pages")
         if is_silent:
             self.notes.append("the question stands with the choices below its picture")
-        short = len(choices) <= _MOST_BUTTONS and all(len(title) <= 20 for title in choices)
+        short = len(choices) <= _MOST_BUTTONS and all(len(title) <= _BUTTON_TITLE for title in choices)
         free = {"accepts": "text"} if _KINDS.get(slot.kind) in ("text", "number") else {}
         found = {"buttons" if short else "options": choices, **free}
         return {"ask": "…", **found} if is_silent else found
@@ -272,6 +293,7 @@ class _FlowTranslation:
         for each in flow.steps:
             self.names[each] = name_of(each.removeprefix("utter_"), {*self.names.values(), "completed"})
         self.steps: dict[str, Any] = {}
+        self.made: set[str] = set()  # names of further steps
         self.collected = {step.value for step in flow.steps.values() if step.kind == "collect"}
         self.set_here = self.collected | {name for step in flow.steps.values() for name, _ in step.slots}
         self.read = {name for step in flow.steps.values() for name in self._reads(step)}
@@ -290,10 +312,12 @@ class _FlowTranslation:
             "it starts by its name; a model finds it by its description as well, without one the words of a message do"
         ]
         if self.flow.guard.strip().lower() != "false":
-            examples = [example for intent in self.flow.intents for example in self.assistant.examples.get(intent, ())]
+            examples = self.whole.examples(self.flow)
             words = [self.whole.starting_word(self.flow)]
             start = {"words": words, "about": self._about}
             document["start"] = {**start, **({"examples": examples} if examples else {})}
+            if "nlu_fallback" in self.flow.intents:
+                document["start"] = {"otherwise": True}
             if self.flow.guard:
                 notes.append(f"it starts also where this does not hold: {self.flow.guard}")
             document["interrupted"] = "resume"
@@ -390,11 +414,7 @@ class _FlowTranslation:
             variation = next(iter(self.assistant.responses.get(step.value, ())), RasaVariation(""))
             image = self.texts.image(step.value)
             self.steps[name] = {"say": said, **({"image": image} if image else {}), "then": self._after(name, step)}
-            if variation.buttons:
-                titles = ", ".join(button.title for button in variation.buttons)
-                self.texts.notes.append(
-                    f"the buttons {titles} are left out, because the flow goes on at once: ask instead"
-                )
+            self.steps[name] |= self._buttons(variation)
             self._branches(name, step)
             return
         self.whole.used.add(step.value)
@@ -411,6 +431,20 @@ class _FlowTranslation:
         )
         self.steps[name] = {**written, "errors": {"else": "end"}, "then": self._after(name, step)}
         self._branches(name, step)
+
+    def _buttons(self, variation: RasaVariation) -> dict[str, Any]:
+        """The buttons of a response for which nobody waits, where each starts a flow by its intent."""
+        by_intent = {intent: flow.id for flow in self.assistant.flows.values() for intent in flow.intents}
+        flows = [by_intent.get(button.payload.removeprefix("/").partition("{")[0]) for button in variation.buttons]
+        titles = [button.title for button in variation.buttons]
+        short = len(titles) <= _MOST_BUTTONS and all(len(title) <= _BUTTON_TITLE for title in titles)
+        if titles and short and all(flow in self.whole.flows for flow in flows) and not variation.image:
+            leads = {title: f"/{self.whole.flows[str(flow)]}" for title, flow in zip(titles, flows, strict=True)}
+            return {"buttons": leads, "valid": "7d"}
+        if titles:
+            why = "are left out, because the flow goes on at once: ask instead"
+            self.texts.notes.append(f"the buttons {', '.join(titles)} {why}")
+        return {}
 
     def _link(self, name: str, step: RasaStep) -> None:
         if step.value == "pattern_human_handoff":
@@ -479,7 +513,9 @@ class _FlowTranslation:
         return "end"
 
     def _new(self, title: str) -> str:
-        return name_of(title, {*self.names.values(), *self.steps, "completed"})
+        name = name_of(title, {*self.names.values(), *self.steps, *self.made, "completed"})
+        self.made.add(name)
+        return name
 
     def _is_in_circle(self, step: RasaStep) -> bool:
         waiting, seen = [target for _, target in step.branches], set()
@@ -524,3 +560,8 @@ def _filled(text: str, places: re.Pattern[str], shown: Callable[[re.Match[str]],
         found += written_out(text[at : match.start()]) + shown(match)
         at = match.end()
     return found + written_out(text[at:])
+
+
+def _bare(words: str) -> str:
+    """Words in small letters, without the signs around them."""
+    return " ".join(re.findall(r"[^\W_]+", words.casefold()))

@@ -22,6 +22,8 @@ def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     by_sid = {each.scope.source.sid or each.scope.source.title: each.scope for each in translations}
     for each in translations:
         each.translate(by_sid)
+        for place in each.scope.source.astray:
+            bot.lost(place, "this widget is not in the export: the flow ends there", each.scope.flow)
     sources = {sid: each.source for sid, each in by_sid.items()}
     stubs = {place: name for each in translations for place, name in each.stubs.items()}
     bot.conversations += [said for each in translations for said in _conversations(bot, each, sources, stubs)]

@@ -274,6 +274,8 @@ class _Tokens:
         while self._peek()[1] in (".", "["):
             dot = self._next()[1] == "."
             kind, text = self._next()
+            if kind == "word" and not dot:
+                raise LiquidError(f'the place "[{text}]" is calculated')
             parts.append(text.strip("\"'") if kind != "number" else int(text))
             if not dot:
                 self.sign("]")

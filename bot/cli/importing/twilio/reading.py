@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,7 @@ class StudioFlow:
     sid: str
     widgets: Mapping[str, StudioWidget]
     trigger: StudioWidget
+    astray: tuple[str, ...] = ()  # places of transitions to widgets that are not there
 
     def place(self, widget: StudioWidget) -> str:
         """Where a widget stands, as the report names it."""
@@ -118,16 +119,17 @@ def read_flow(path: Path, data: Any) -> StudioFlow:
             f'{path}: this is no Studio flow: $.states must be a list (export it by "Show Flow JSON")'
         )
     widgets = {each.name: each for each in (_widget(path, index, state) for index, state in enumerate(data["states"]))}
+    astray = []
     for widget in widgets.values():
-        for transition in widget.transitions:
-            if transition.target is not None and transition.target not in widgets:
-                raise UnreadableExport(
-                    f'{path}: $.states "{widget.name}" leads to "{transition.target}", which does not exist'
-                )
+        found = [each.target for each in widget.transitions if each.target not in (None, *widgets)]
+        if found:
+            astray += [f'{title} > "{widget.name}" > "{target}"' for target in dict.fromkeys(found)]
+            kept = (replace(each, target=None) if each.target in found else each for each in widget.transitions)
+            widgets[widget.name] = replace(widget, transitions=tuple(kept))
     trigger = widgets.get(str(data.get("initial_state", "Trigger")))
     if trigger is None:
         raise UnreadableExport(f"{path}: $.initial_state names no widget of $.states")
-    return StudioFlow(title, sid, widgets, trigger)
+    return StudioFlow(title, sid, widgets, trigger, tuple(astray))
 
 
 def is_flow(data: Any) -> bool:

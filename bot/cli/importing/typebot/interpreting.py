@@ -581,7 +581,6 @@ def conversations_of(
                 f"{flow} {len(found) + 1}: {words or 'hello'}",
                 flow,
                 tuple(turns),
-                now=NOW,
                 http=tuple(session.http),
                 models=tuple(session.models),
                 handlers={name: tuple(values) for name, values in results.items()},

@@ -189,13 +189,18 @@ def _is_start(event: Mapping[str, Any]) -> bool:
 
 def is_export(data: Any) -> bool:
     """Return whether a document looks like a bot that Typebot exports, of any version."""
-    return isinstance(data, Mapping) and "groups" in data and "edges" in data and "typebotVersion" not in data
+    if not isinstance(data, Mapping) or "edges" not in data or "typebotVersion" in data:
+        return False
+    blocks = data.get("blocks")
+    return "groups" in data or (
+        isinstance(blocks, list) and any(isinstance(each, Mapping) and "steps" in each for each in blocks)
+    )
 
 
 def read(path: str, data: Any) -> TypebotExport:
     """Read one export; raises `UnreadableExport`, with the file and the place in it."""
     reader = _Reader(path)
-    document = reader.map("$", data)
+    document = _with_groups(reader.map("$", data))
     version = str(document.get("version") or "3")  # the oldest exports name none
     if version not in _VERSIONS:
         why = f"it has version {version}, not 3 to 6 (open it in Typebot, export it again)"
@@ -215,6 +220,21 @@ def read(path: str, data: Any) -> TypebotExport:
         events=(*events, *reader.starts),
         settings=reader.part("$.settings", reader.map("$.settings", document.get("settings") or {})),
     )
+
+
+def _with_groups(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An export in the words of today: the oldest ones say block for a group, and step for a block."""
+    if "groups" in document:
+        return document
+    new = {"blockId": "groupId", "stepId": "blockId", "blocks": "groups", "steps": "blocks"}
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {new.get(str(key), key): renamed(each) for key, each in value.items()}
+        return [*map(renamed, value)] if isinstance(value, list) else value
+
+    found: Mapping[str, Any] = renamed(document)
+    return found
 
 
 class _Reader:

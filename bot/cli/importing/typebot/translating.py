@@ -6,7 +6,7 @@ from typing import Any
 from bot.cli.importing.imported import Fate, ImportedBot, ImportedNode, name_of, unsendable
 from bot.cli.importing.typebot.context import LONGEST, Step, TypebotContext
 from bot.cli.importing.typebot.expressions import quoted
-from bot.cli.importing.typebot.interpreting import DOCUMENTS, HTTP_BLOCKS, NO_TEXT, is_completion, saved_names
+from bot.cli.importing.typebot.interpreting import DOCUMENTS, HTTP_BLOCKS, is_completion, saved_names
 from bot.cli.importing.typebot.questions import TypebotQuestions
 from bot.cli.importing.typebot.reading import (
     BUBBLES,
@@ -210,8 +210,8 @@ class TypebotTranslator:
             case "Wait":
                 step = self._wait(block, name)
             case "Redirect":
-                url = self._texts.template(str(block.options.get("url") or NO_TEXT))
-                step = {"say": url, "preview_url": True}
+                url = str(block.options.get("url") or "")
+                step = {"say": self._texts.template(url), "preview_url": True} if url else {}
             case "Typebot link":
                 return self._link(block, name)
             case kind if kind in HTTP_BLOCKS:
@@ -300,7 +300,8 @@ def targets_of(step: Step, after: str) -> list[str]:
 
 
 def _is_silent(block: TypebotBlock) -> bool:
-    return block.type not in (*BUBBLES, *INPUTS, "Redirect", "Wait", "Typebot link", "Return")
+    leads_astray = block.type == "Redirect" and not block.options.get("url")
+    return leads_astray or block.type not in (*BUBBLES, *INPUTS, "Redirect", "Wait", "Typebot link", "Return")
 
 
 def _why_unsent(block: TypebotBlock) -> str | None:

@@ -22,6 +22,9 @@ def files(data: Any) -> list[ExportFile]:
         ("@flow.age and @flow.age.category", "@results.age and @results.age.category"),
         ("@contact.name @contact @contact.district", "@contact.name @contact @fields.district"),
         ("@step.value @extra.price", "@input.text @legacy_extra.price"),
+        ("Hi @step.contact, @step.contact.tel_e164", "Hi @contact, @contact.tel_e164"),
+        ("@date on @date.today!", "@(now()) on @(format_date(today()))!"),
+        ("@(UPPER(date.tomorrow))", '@(UPPER((format_date(datetime_add(now(), 1, "D")))))'),
         ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
         ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
         ("@contact.tel_e164 @contact.twitter", "@contact.tel_e164 @urns.twitter"),
@@ -40,6 +43,34 @@ def test_the_oldest_flows_name_others_by_numbers_and_wait_where_the_operand_says
     flow = read_files(files({"flows": [old]})).flows["6"]
     assert flow.name == "Main" and flow.nodes["c"].actions[0]["flow"] == {"uuid": "7", "name": "Other"}
     assert [uuid for uuid, node in flow.nodes.items() if node.waits] == ["a"]
+
+
+@pytest.mark.parametrize("entry", [None, "gone"])
+def test_an_old_flow_without_an_entry_begins_at_the_top_of_the_canvas(entry: str | None) -> None:
+    rule = {"uuid": "r", "category": "All", "test": {"type": "true"}, "destination": "a"}
+    ask = {"uuid": "b", "label": "Answer", "operand": "@step.value", "rules": [rule], "y": 0}
+    node = {"uuid": "a", "destination": None, "actions": [{"type": "reply", "msg": "Hi"}], "y": 120}
+    old = {"metadata": {"uuid": "f"}, "entry": entry, "rule_sets": [ask], "action_sets": [node]}
+    assert [*read_files(files({"flows": [old]})).flows["f"].nodes] == ["b", "a"]
+
+
+def test_a_form_field_is_a_part_of_the_answer() -> None:
+    rule = {"uuid": "r", "category": "All", "test": {"type": "true"}}
+    config = {"field_delimiter": "space", "field_index": 1}
+    field = {"uuid": "a", "ruleset_type": "form_field", "label": "Age", "operand": "@flow.form", "rules": [rule], "config": config}  # fmt: skip
+    flow = read_files(files({"flows": [{"metadata": {"uuid": "f"}, "rule_sets": [field], "action_sets": []}]})).flows[
+        "f"
+    ]
+    assert (flow.nodes["a"].router or {})["operand"] == '@(field(results.form, 1, " "))'
+
+
+def test_the_oldest_flows_wait_and_then_ask_a_service() -> None:
+    rule = {"uuid": "r", "category": "Red", "test": {"type": "contains", "test": "red"}}
+    hook = {"uuid": "a", "webhook": "https://x.example", "label": "Hook", "operand": "@step.value", "rules": [rule]}
+    old = {"metadata": {"uuid": "f"}, "rule_sets": [hook], "action_sets": []}
+    waits, asks = read_files(files({"flows": [old]})).flows["f"].nodes.values()
+    assert waits.waits and waits.target() == asks.uuid == "a-hook"
+    assert not asks.waits and asks.actions[0]["url"] == "https://x.example"
 
 
 def test_a_webhook_of_version_9_tests_what_it_has_answered() -> None:
@@ -69,8 +100,21 @@ def test_an_old_flow_is_read_as_nodes() -> None:
     flow = read_files(files({"flows": [old]})).flows["f1"]
     assert list(flow.nodes) == ["a1", "a2", "w1"]
     assert flow.nodes["a2"].actions[0]["text"] == "@results.drink it is"
-    assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]}
+    assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]} and not flow.is_glific
     assert flow.nodes["w1"].waits == {"type": "msg"} and flow.nodes["w1"].target("r1") == "a2"
+
+
+def test_quick_replies_in_a_list_for_each_language_are_read() -> None:
+    replies = {
+        "fra": [{"title": "Oui"}, {"payload": "Non"}],
+        "eng": [{"title": "Yes", "payload": "1"}, {"title": "No"}],
+    }
+    says = {"type": "reply", "uuid": "m", "msg": {"eng": "Tea?", "fra": "Thé?"}, "quick_replies": replies}
+    node = {"uuid": "a", "destination": None, "actions": [says]}
+    old = {"base_language": "eng", "entry": "a", "metadata": {"name": "Tea", "uuid": "f"}, "action_sets": [node]}
+    flow = read_files(files({"flows": [old]})).flows["f"]
+    assert flow.nodes["a"].actions[0]["quick_replies"] == ["Yes", "No"]
+    assert flow.localization["fra"]["m"]["quick_replies"] == ["Oui", "Non"]
 
 
 def test_translations_of_old_actions_without_ids_stay_apart() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.cli.importing.imported import Fate, ImportedBot
+from bot.cli.importing.imported import ExportFile, Fate, ImportedBot
+from bot.cli.importing.rapidpro import import_bot
 from tests.cli.importing.rapidpro.rapidpro_exports import ExportedFlow, imported, new_id, proved, router, says
 from tests.cli.terminal import call
 
@@ -153,6 +154,25 @@ def test_a_random_split_takes_each_way(tmp_path: Path) -> None:
     assert alike(imported(flow), tmp_path) == (2, 2)
 
 
+def test_an_old_flow_shows_the_day_and_is_none_of_glific(tmp_path: Path) -> None:
+    texts = ["It is @date.today", "You wrote @flow.drink.time"]
+    says_all = [{"type": "reply", "uuid": new_id(), "msg": {"base": text}} for text in texts]
+    old = {"uuid": "a", "destination": None, "actions": says_all}
+    flow = {"base_language": "base", "metadata": {"name": "Main", "uuid": "f"}, "action_sets": [old], "rule_sets": []}
+    bot = import_bot([ExportFile(Path("export.json"), {"version": 11, "flows": [flow]})])
+    proof = proved(bot, tmp_path)
+    assert (proof.same, proof.unexplained) == (1, 0) and "@" not in str(bot.flows)
+    assert "@results.drink.time" in notes_of(bot, Fate.LOST)
+
+
+def test_a_split_by_a_drawn_number_goes_where_0_leads(tmp_path: Path) -> None:
+    flow, low = ExportedFlow("Main"), new_id()
+    to = {"Low": low}
+    flow.node(router=router(("has_number_lte", ["0.5"], "Low"), wait=False, operand="@(rand())", to=to))
+    flow.node(says("Low, @(rand_between(3, 9))"), uuid=low)
+    assert alike(imported(flow), tmp_path) == (1, 1)
+
+
 def test_translations_are_those_of_the_contacts_language(tmp_path: Path) -> None:
     flow, end = ExportedFlow("Main"), new_id()
     colours = router(("has_any_word", ["red"], "Red"), to={"Red": end, "Other": end}, result_name="Colour")
@@ -184,6 +204,75 @@ def test_quick_replies_are_translated_each_by_itself(waits: bool, tmp_path: Path
     proof = proved(bot, tmp_path)
     assert proof.messages > 0 and proof.differences == ()
     assert bot.locales["fr"]["main"]["well"]["buttons"] == {"Now": "Maintenant", "Later": "Plus tard"}
+
+
+def test_further_values_of_a_result_without_any_are_empty(tmp_path: Path) -> None:
+    flow, here, coda = ExportedFlow("Main"), new_id(), new_id()
+    cases = [("has_location", [], "Place"), ("has_pattern", ["(a+)"], "A")]
+    to = {"Place": here, "A": here, "Other": here}
+    flow.node(says("Where?"), router=router(*cases, to=to, result_name="Spot"))
+    flow.node(says("At @results.spot.extra.latitude"), uuid=here, to=coda)
+    flow.node(says("Bye"), uuid=coda)
+    bot = imported(flow)
+    assert alike(bot, tmp_path)[0] > 5
+    assert "latitude and longitude of the place are not kept" in notes_of(bot, Fate.LOST)
+
+
+def test_the_message_that_starts_a_flow_is_read_after_a_time_out(tmp_path: Path) -> None:
+    flow, late = ExportedFlow("Main"), new_id()
+    flow.node(says("Your name?"), router=router(to={"No Response": late}, timeout=300))
+    flow.node(says("You wrote @input.text"), uuid=late)
+    assert alike(imported(flow), tmp_path)[0] == 3
+
+
+def test_a_quick_reply_is_shown_without_the_spaces_around_it(tmp_path: Path) -> None:
+    flow, thanks = ExportedFlow("Main"), new_id()
+    flow.node(says("Tea?", "Yes ", " No"), router=router(("has_any_word", ["yes"], "Yes"), to={"Yes": thanks}))
+    flow.node(says("Here it is"), uuid=thanks)
+    assert alike(imported(flow), tmp_path)[0] > 2
+
+
+def test_a_flow_that_replaces_all_others_says_that_these_go_on() -> None:
+    flow, child, last = ExportedFlow("Main"), ExportedFlow("Child"), ExportedFlow("Last")
+    flow.node({"type": "enter_flow", "flow": child.reference}, to=(after := new_id()))
+    flow.node(says("Back"), uuid=after)
+    child.node({"type": "enter_flow", "flow": last.reference, "terminal": True})
+    last.node(says("Bye"))
+    assert "there all flows end here" in notes_of(imported(flow, child, last), Fate.NEARLY)
+    assert "there all flows end here" not in notes_of(imported(child, last), Fate.NEARLY)
+
+
+def test_flows_that_enter_each_other_are_told_to_pile_up() -> None:
+    flow, child = ExportedFlow("Main"), ExportedFlow("Child")
+    flow.node(says("Menu"), router=router(to={"Other": (enter := new_id())}))
+    flow.node({"type": "enter_flow", "flow": child.reference}, uuid=enter)
+    child.node(says("Sure?"), router=router(to={"Other": (back := new_id())}))
+    child.node({"type": "enter_flow", "flow": flow.reference}, uuid=back)
+    assert "at most 10 flows" in notes_of(imported(flow, child), Fate.NEARLY)
+    assert "at most 10 flows" not in notes_of(imported(child), Fate.NEARLY)
+
+
+def test_the_exits_of_version_12_are_categories(tmp_path: Path) -> None:
+    flow, child, ask, end = ExportedFlow("Main", spec_version="12.0"), ExportedFlow("Child"), new_id(), new_id()
+    child.node(says("In the child"))
+    colors = {"red": new_id(), "other": new_id(), "late": new_id()}
+    cases = [("has_any_word", ["red"], "red"), ("has_wait_timed_out", ["@run"], "late")]
+    routing = {
+        "type": "switch", "operand": "@input", "result_name": "Color", "default_exit_uuid": colors["other"],
+        "cases": [{"uuid": new_id(), "type": kind, "arguments": words, "exit_uuid": colors[to]} for kind, words, to in cases],
+    }  # fmt: skip
+    leads = {"red": end, "other": ask, "late": None}
+    exits = [{"uuid": colors[name], "name": name, "destination_node_uuid": to} for name, to in leads.items()]
+    wait = {"type": "msg", "timeout": 600}
+    actions = [{"uuid": new_id(), **says("Which color?")}]
+    flow.data["nodes"].append({"uuid": ask, "actions": actions, "wait": wait, "router": routing, "exits": exits})
+    enters = [{"uuid": new_id(), "type": "start_flow", "flow": child.reference}, says("@run.results.color it is")]
+    enters[1]["uuid"] = new_id()
+    last = [{"uuid": new_id(), "destination_node_uuid": None}]
+    flow.data["nodes"].append({"uuid": end, "actions": enters[1:] + enters[:1], "exits": last})
+    bot = imported(flow, child)
+    assert alike(bot, tmp_path) == (6, 3)
+    assert steps_of(bot)["which_color"]["timeout"]["after"] == "600s"
 
 
 def test_a_split_by_channel_takes_the_way_of_whatsapp(tmp_path: Path) -> None:

@@ -157,6 +157,25 @@ def test_a_custom_action_is_a_function_that_gets_answers_and_sets_slots(tmp_path
     assert bot.functions["action_price"].parameters == {"count": "Any", "extra": "Any", "size": "Any"}
 
 
+def test_a_custom_action_of_several_flows_gets_what_each_of_them_has(tmp_path: Path) -> None:
+    flows = """
+flows:
+  a: {description: a, steps: [{collect: size}, {collect: name}, {action: action_price}]}
+  b: {description: b, steps: [{collect: size}, {action: action_price}]}
+"""
+    bot = imported(tmp_path, flows)
+    assert bot.functions["action_price"].parameters == {"size": "Any", "name": "Any = None"}
+    assert proved(tmp_path, bot).conversations == 2
+
+
+def test_steps_with_long_names_stay_apart(tmp_path: Path) -> None:
+    steps = "[{collect: number, id: a_very_long_name_of_a_step_that_asks_for_it, rejections: [{if: number is 'x', utter: utter_no}], next: again}, "
+    steps += "{id: again, set_slots: [{number: null}], next: a_very_long_name_of_a_step_that_asks_for_it}]"
+    texts = "{utter_ask_number: [{text: 'Which number?'}], utter_no: [{text: 'Not x'}]}"
+    bot = imported(tmp_path, f"flows: {{a: {{description: a, steps: {steps}}}}}\nresponses: {texts}\n")
+    assert "Which number?" in str(bot.flows) and proved(tmp_path, bot).differences == ()
+
+
 @pytest.mark.parametrize(
     ("predicate", "written"),
     [
@@ -241,6 +260,57 @@ responses: {utter_bye: [{text: Bye}]}
     places = {"stories > sad path", "rules > say bye", "forms > book_form", "intent greet", "response utter_bye"}
     assert fates(bot, Fate.LOST).keys() == places
     assert "handoff" in bot.flows["main"]["steps"]["person"]
+
+
+CLASSIC = """\
+rules:
+  - rule: Greet
+    steps: [{intent: greet}, {action: utter_hello}, {action: action_listen}]
+  - rule: Book
+    condition: [{active_loop: null}]
+    steps: [{or: [{intent: book}, {intent: reserve}]}, {action: book_form}, {active_loop: book_form}]
+  - rule: Booked
+    condition: [{active_loop: book_form}]
+    steps: [{action: book_form}, {active_loop: null}, {slot_was_set: [{requested_slot: null}]}, {action: utter_booked}]
+  - rule: Not understood
+    steps: [{intent: nlu_fallback}, {action: utter_sorry}]
+stories:
+  - story: bye
+    steps: [{intent: bye}, {action: utter_bye}]
+  - story: another greeting
+    steps: [{intent: greet}, {action: utter_bye}]
+  - story: long
+    steps: [{intent: thanks}, {action: utter_bye}, {intent: bye}, {action: utter_bye}]
+  - story: by a slot
+    steps: [{intent: vip}, {slot_was_set: [{name: Ann}]}, {action: utter_bye}]
+forms: {book_form: {required_slots: [name, day]}, other_form: {name: []}}
+nlu: [{intent: greet, examples: "- hi\\n- hello\\n"}, {intent: book, examples: "- a table\\n- Hi!\\n- greet\\n"}]
+slots: {name: {type: text}, day: {type: text}}
+responses:
+  utter_hello: [{text: Hello, buttons: [{title: Book, payload: "/book"}, {title: Bye, payload: "/bye"}]}]
+  utter_bye: [{text: Bye}]
+  utter_sorry: [{text: "Sorry?", buttons: [{title: What, payload: "/unknown"}]}]
+  utter_ask_name: [{text: "Your name?"}]
+  utter_ask_book_form_day: [{text: "Which day?"}]
+  utter_booked: [{text: "Until {day}, {name}."}]
+"""
+
+
+def test_rules_of_one_message_and_their_forms_are_flows(tmp_path: Path) -> None:
+    bot = imported(tmp_path, CLASSIC)
+    proof = proved(tmp_path, bot)
+    assert [*bot.flows] == ["greet", "book", "nlu_fallback", "bye"]
+    assert bot.flows["greet"]["steps"]["hello"]["buttons"] == {"Book": "/book", "Bye": "/bye"}
+    assert bot.flows["greet"]["start"]["examples"] == ["hi", "hello"]
+    assert bot.flows["book"]["start"]["examples"] == ["a table"]  # the others start greet
+    assert bot.flows["nlu_fallback"]["start"] == {"otherwise": True}
+    asked = [step["ask"] for step in bot.flows["book"]["steps"].values() if "ask" in step]
+    assert asked == ["Your name?", "Which day?"] and "Until" in str(bot.flows["book"]["steps"]["booked"])
+    others = {"stories > another greeting", "stories > long", "stories > by a slot", "forms > other_form"}
+    assert fates(bot, Fate.LOST).keys() == others
+    assert {"rules > Booked", "forms > book_form"} <= fates(bot, Fate.NEARLY).keys()
+    assert (proof.conversations, proof.unexplained) == (4, 0)
+    assert [difference.what for difference in proof.differences] == ['there "Sorry?" + [What], here "Sorry?"']
 
 
 def test_buttons_in_a_list_and_what_a_question_saves(tmp_path: Path) -> None:

@@ -129,6 +129,13 @@ def test_a_text_that_cannot_be_translated_is_a_function_with_its_values(tmp_path
     assert proof.differences and proof.unexplained == 0
 
 
+def test_a_place_in_a_list_that_is_calculated_is_lost(tmp_path: Path) -> None:
+    text = "{% assign i = flow.variables.at | plus: 0 %}{{ widgets.size.inbound.Body[i].name }}"
+    bot = imported(tmp_path, flow(ask("size", "?", "at"), put("at", "told", at="1"), say("told", text)))
+    proved(tmp_path, bot)
+    assert 'the place "[i]" is calculated' in fates(bot, Fate.LOST)["told"]
+
+
 def test_a_request_keeps_its_address_its_body_and_what_is_read_of_its_answer(tmp_path: Path) -> None:
     look = widget(
         "look",
@@ -241,12 +248,18 @@ def test_what_only_calls_reach_is_left_out_and_named(tmp_path: Path) -> None:
     assert "it is left out" in fates(bot, Fate.LOST)["voice"]
 
 
+def test_a_transition_to_a_widget_that_is_not_there_ends_the_flow(tmp_path: Path) -> None:
+    bot = imported(tmp_path, flow(ask("a", "Name?", "b"), say("b", "Hello", "gone")))
+    assert proved(tmp_path, bot).differences == ()
+    lost = [node.place for node in bot.nodes if node.fate is Fate.LOST]
+    assert lost == ['shop_1 > "b" > "gone"']
+
+
 @pytest.mark.parametrize(
     ("data", "error"),
     [
         ({"states": [], "initial_state": "Trigger"}, "$.initial_state names no widget"),
         ({"states": [{"name": "a"}], "initial_state": "a"}, "$.states[0] must have a name and a type"),
-        (flow(say("a", "A", "b")), 'leads to "b", which does not exist'),
     ],
 )
 def test_an_export_that_is_damaged_is_refused_with_its_place(tmp_path: Path, data: object, error: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.cli.importing.export_files import read_export
-from bot.cli.importing.imported import Fate, UnreadableExport
+from bot.cli.importing.imported import ExportFile, Fate, UnreadableExport
 from bot.cli.importing.typebot import recognises
 from tests.cli.importing.typebot.exports import block, buttons, custom, export, imported, proved, text
 from tests.cli.terminal import call
@@ -66,6 +66,24 @@ def test_up_to_version_5_a_block_is_the_start(version: str | None, tmp_path: Pat
     bot, proof = proved(tmp_path, old)
     assert bot.flows["shop"] == imported(SHOP).flows["shop"]
     assert (proof.conversations, proof.alike) == (3, 3)
+
+
+def test_the_oldest_exports_say_block_and_step(tmp_path: Path) -> None:
+    edge = SHOP["events"][0]["outgoingEdgeId"]
+    begin = {"id": "g 0", "title": "Start", "blocks": [{"id": "b 0", "type": "start", "outgoingEdgeId": edge}]}
+    new = {"groups": [begin, *SHOP["groups"]], "edges": SHOP["edges"]}
+    words = json.dumps(new).replace('"blocks"', '"steps"').replace('"groups"', '"blocks"')
+    words = words.replace('"blockId"', '"stepId"').replace('"groupId"', '"blockId"')
+    old = {"name": "Shop", "variables": SHOP["variables"], "settings": {}, **json.loads(words)}
+    assert recognises([ExportFile(tmp_path / "old.json", old)])
+    bot, proof = proved(tmp_path, old)
+    assert bot.flows["shop"] == imported(SHOP).flows["shop"]
+    assert (proof.conversations, proof.alike) == (3, 3)
+
+
+def test_a_redirect_without_an_address_says_nothing(tmp_path: Path) -> None:
+    bot, proof = proved(tmp_path, export(("Hello", [text("Hi!"), block("Redirect"), text("Bye.")])))
+    assert (proof.messages, proof.differences) == (2, ()) and "―" not in str(bot.flows)
 
 
 def test_a_request_that_an_old_export_lacks_is_lost() -> None:
