@@ -63,7 +63,7 @@ def test_what_is_made_is_the_same_each_time_and_another_seed_makes_other_walks()
     first, again, other = made(1), made(1), made(2)
     assert again == first
     assert other[:-2] == first[:-2]
-    assert other[-2:] != first[-2:]
+    assert [walk.text.replace("of seed 2", "of seed 1") for walk in other[-2:]] != [walk.text for walk in first[-2:]]
 
 
 def test_each_test_says_what_it_is_about_and_stands_in_its_flows_file() -> None:
