@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests import postgres, tools
 from tests.ports import reserved_port
@@ -90,6 +91,21 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     collect the tests, and its own browser, database server and words.
     """
     return (yield) + 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker sends what the terminal shows of a test: not that it begins, nor that its set-up and its end passed.
+
+    Half of the messages of a worker are these, and each costs both processes time.
+    """
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_collection(session: pytest.Session) -> None:
