@@ -1,6 +1,7 @@
 """The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache, lru_cache
 
@@ -26,12 +27,15 @@ MEASURES = {
 """The units of each measure, keys of `measures` in the files of phrases."""
 ASKED = ("money", "weight", "length", "share", "heat", "age")
 """Measures that a question may ask for without a unit, keys of `asked measures`."""
+COUNTED = ("person", "room", "table", "chair", "vehicle", "animal", "luggage", "floor", "day", "hour")
+"""Kinds of things that a question may ask for a number of, keys of `things`."""
 _UNITS = frozenset[str]().union(*MEASURES.values())
 _SIGNS = {"%": {"percent"}, "€": {"euro"}, "£": {"pound"}, "$": {"dollar", "other money"}}  # R$, A$ and pesos, too
 _GLUED = lazy_pattern(r"(?<=\d)(?=[^\W\d_])")
 _FIGURES = lazy_pattern(r"\d+")
 _MOST_OF_NUMBERED = 6  # words
 _SHORTEST_THING = 3  # letters
+_MOST_BEHIND_COUNTING = 2  # words: "how many double rooms"
 
 
 def measures_another(answer: str, question: str, language: str | None) -> bool:
@@ -47,7 +51,10 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
         return True
     if (counts or asked) and asked <= {"money", "share"} and _follows("before an age", answer, question, language):
         return True
-    units = _counted_units(answer, language)
+    things = _behind_numbers("things", COUNTED, answer, language)
+    if things and (asked_things := _kinds_asked_for(question, language)) and not things & asked_things:
+        return True
+    units = _signs(answer) | _behind_numbers("measures", _UNITS, answer, language)
     if not units or units & asked_units:
         return False
     same = _measures(units) & asked
@@ -55,11 +62,11 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
 
 
 def numbered(answer: str, question: str, language: str | None) -> int | None:
-    """The number that names the thing asked for: 3 for "the 3rd floor" and "floor 3", if asked which floor.
+    """The number that names the thing asked for: 3 for "floor 3", "the 3rd floor" and "3rd", if asked which floor.
 
     None if the answer says more.
     """
-    things = _things_asked_for(question, language) if 0 < answer.count(" ") < _MOST_OF_NUMBERED else None
+    things = _things_asked_for(question, language) if answer.count(" ") < _MOST_OF_NUMBERED else None
     if not things:
         return None
 
@@ -76,7 +83,7 @@ def numbered(answer: str, question: str, language: str | None) -> int | None:
             end, place = place_at(text, start)
             return end, None if place is None else Decimal(place)
 
-        found = None if things.isdisjoint(tokens) else only_value(text, piece_at)
+        found = only_value(text, piece_at)
         return None if found is None or found % 1 else int(found)
 
     return in_each_language(answer, language, read)
@@ -91,6 +98,16 @@ def _things_asked_for(question: str, language: str | None) -> frozenset[str]:
     asking = [at for at, word in enumerate(words) if has_word(word, (Kind.ASKING,), language)]
     beside = {words[at] for which in asking for at in (which - 1, which + 1) if 0 <= at < len(words)}
     return frozenset(word for word in beside if len(word) >= _SHORTEST_THING)
+
+
+@lru_cache(maxsize=512)
+def _kinds_asked_for(question: str, language: str | None) -> frozenset[str]:
+    """The kinds of things whose number a question asks for, or that it asks for by their number."""
+    said, named = normalise(question), _things_asked_for(question, language)
+    if counting := phrase_pattern("counting").search(said):
+        behind = said[counting.end() :].split()[:_MOST_BEHIND_COUNTING]
+        named = frozenset({" ".join((counting.group(), *behind))})
+    return frozenset(kind for kind in COUNTED for each in named if phrase_pattern("things", kind).search(each))
 
 
 def without_scale(answer: str, question: str, most: float | None, language: str | None) -> str:
@@ -144,13 +161,15 @@ def _measures(units: frozenset[str]) -> frozenset[str]:
     return frozenset(measure for measure, known in MEASURES.items() if known & units)
 
 
-def _counted_units(text: str, language: str | None) -> frozenset[str]:
-    """The units right behind a number, in any language, and signs: not the night in "4 this night"."""
+def _behind_numbers(key: str, names: Iterable[str], text: str, language: str | None) -> frozenset[str]:
+    """The names at a key of the files whose phrases stand right behind a number, in any language: not the night in "4
+    this night".
+    """
     said = normalise(_GLUED.sub(" ", text))
-    return _signs(text).union(
-        unit
-        for unit in _UNITS
-        for found in phrase_pattern("measures", unit).finditer(said)
+    return frozenset(
+        name
+        for name in names
+        for found in phrase_pattern(key, name).finditer(said)
         if _is_number(said[: found.start()].split()[-1:], language)
     )
 
