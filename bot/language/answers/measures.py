@@ -1,9 +1,10 @@
 """The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
@@ -51,10 +52,10 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
         return True
     if (counts or asked) and asked <= {"money", "share"} and _follows("before an age", answer, question, language):
         return True
-    things = _behind_numbers("things", COUNTED, answer, language)
-    if things and (asked_things := _kinds_asked_for(question, language)) and not things & asked_things:
+    asked_kinds = _kinds_asked_for(question, language)
+    if asked_kinds and (kinds := _counted_things(answer, language)) and kinds.isdisjoint(asked_kinds):
         return True
-    units = _signs(answer) | _behind_numbers("measures", _UNITS, answer, language)
+    units = _counted_units(answer, language)
     if not units or units & asked_units:
         return False
     same = _measures(units) & asked
@@ -106,8 +107,8 @@ def _kinds_asked_for(question: str, language: str | None) -> frozenset[str]:
     said, named = normalise(question), _things_asked_for(question, language)
     if counting := phrase_pattern("counting").search(said):
         behind = said[counting.end() :].split()[:_MOST_BEHIND_COUNTING]
-        named = frozenset({" ".join((counting.group(), *behind))})
-    return frozenset(kind for kind in COUNTED for each in named if phrase_pattern("things", kind).search(each))
+        named = frozenset((*counting.group().split(), *behind))
+    return frozenset(kind for word in named for kind in _kinds().get(word, ()))
 
 
 def without_scale(answer: str, question: str, most: float | None, language: str | None) -> str:
@@ -161,17 +162,33 @@ def _measures(units: frozenset[str]) -> frozenset[str]:
     return frozenset(measure for measure, known in MEASURES.items() if known & units)
 
 
-def _behind_numbers(key: str, names: Iterable[str], text: str, language: str | None) -> frozenset[str]:
-    """The names at a key of the files whose phrases stand right behind a number, in any language: not the night in "4
-    this night".
-    """
+def _counted_units(text: str, language: str | None) -> frozenset[str]:
+    """The units right behind a number, in any language, and signs: not the night in "4 this night"."""
     said = normalise(_GLUED.sub(" ", text))
-    return frozenset(
-        name
-        for name in names
-        for found in phrase_pattern(key, name).finditer(said)
+    return _signs(text).union(
+        unit
+        for unit in _UNITS
+        for found in phrase_pattern("measures", unit).finditer(said)
         if _is_number(said[: found.start()].split()[-1:], language)
     )
+
+
+def _counted_things(text: str, language: str | None) -> frozenset[str]:
+    """The kinds of things right behind a number, in any language."""
+    beside = pairwise(normalise(_GLUED.sub(" ", text)).split())
+    return frozenset(
+        kind
+        for before, word in beside
+        if word in _kinds() and _is_number([before], language)
+        for kind in _kinds()[word]
+    )
+
+
+@cache
+def _kinds() -> Mapping[str, frozenset[str]]:
+    """The kinds of things of each word; some words are of several languages."""
+    words = frozenset[str]().union(*(all_phrases("things", kind) for kind in COUNTED))
+    return {word: frozenset(kind for kind in COUNTED if word in all_phrases("things", kind)) for word in words}
 
 
 def _signs(text: str) -> frozenset[str]:

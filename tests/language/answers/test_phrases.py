@@ -34,6 +34,7 @@ def test_each_language_has_the_same_keys(language: str) -> None:
         "emoji",
         "measures",
         "asked measures",
+        "things",
         *KEYS,
     }
     assert [*found["topics"]] == [topic for topic in TOPICS if topic != QUESTION]
