@@ -1,8 +1,10 @@
 """The measure of an answer's number, and the one that its question asks for: "5%" is no answer to "How many?"."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
@@ -26,12 +28,15 @@ MEASURES = {
 """The units of each measure, keys of `measures` in the files of phrases."""
 ASKED = ("money", "weight", "length", "share", "heat", "age")
 """Measures that a question may ask for without a unit, keys of `asked measures`."""
+COUNTED = ("person", "room", "table", "chair", "vehicle", "animal", "luggage", "floor", "day", "hour")
+"""Kinds of things that a question may ask for a number of, keys of `things`."""
 _UNITS = frozenset[str]().union(*MEASURES.values())
 _SIGNS = {"%": {"percent"}, "€": {"euro"}, "£": {"pound"}, "$": {"dollar", "other money"}}  # R$, A$ and pesos, too
 _GLUED = lazy_pattern(r"(?<=\d)(?=[^\W\d_])")
 _FIGURES = lazy_pattern(r"\d+")
 _MOST_OF_NUMBERED = 6  # words
 _SHORTEST_THING = 3  # letters
+_MOST_BEHIND_COUNTING = 2  # words: "how many double rooms"
 
 
 def measures_another(answer: str, question: str, language: str | None) -> bool:
@@ -47,6 +52,9 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
         return True
     if (counts or asked) and asked <= {"money", "share"} and _follows("before an age", answer, question, language):
         return True
+    asked_kinds = _kinds_asked_for(question, language)
+    if asked_kinds and (kinds := _counted_things(answer, language)) and kinds.isdisjoint(asked_kinds):
+        return True
     units = _counted_units(answer, language)
     if not units or units & asked_units:
         return False
@@ -55,11 +63,11 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
 
 
 def numbered(answer: str, question: str, language: str | None) -> int | None:
-    """The number that names the thing asked for: 3 for "the 3rd floor" and "floor 3", if asked which floor.
+    """The number that names the thing asked for: 3 for "floor 3", "the 3rd floor" and "3rd", if asked which floor.
 
     None if the answer says more.
     """
-    things = _things_asked_for(question, language) if 0 < answer.count(" ") < _MOST_OF_NUMBERED else None
+    things = _things_asked_for(question, language) if answer.count(" ") < _MOST_OF_NUMBERED else None
     if not things:
         return None
 
@@ -76,7 +84,7 @@ def numbered(answer: str, question: str, language: str | None) -> int | None:
             end, place = place_at(text, start)
             return end, None if place is None else Decimal(place)
 
-        found = None if things.isdisjoint(tokens) else only_value(text, piece_at)
+        found = only_value(text, piece_at)
         return None if found is None or found % 1 else int(found)
 
     return in_each_language(answer, language, read)
@@ -91,6 +99,16 @@ def _things_asked_for(question: str, language: str | None) -> frozenset[str]:
     asking = [at for at, word in enumerate(words) if has_word(word, (Kind.ASKING,), language)]
     beside = {words[at] for which in asking for at in (which - 1, which + 1) if 0 <= at < len(words)}
     return frozenset(word for word in beside if len(word) >= _SHORTEST_THING)
+
+
+@lru_cache(maxsize=512)
+def _kinds_asked_for(question: str, language: str | None) -> frozenset[str]:
+    """The kinds of things whose number a question asks for, or that it asks for by their number."""
+    said, named = normalise(question), _things_asked_for(question, language)
+    if counting := phrase_pattern("counting").search(said):
+        behind = said[counting.end() :].split()[:_MOST_BEHIND_COUNTING]
+        named = frozenset((*counting.group().split(), *behind))
+    return frozenset(kind for word in named for kind in _kinds().get(word, ()))
 
 
 def without_scale(answer: str, question: str, most: float | None, language: str | None) -> str:
@@ -153,6 +171,24 @@ def _counted_units(text: str, language: str | None) -> frozenset[str]:
         for found in phrase_pattern("measures", unit).finditer(said)
         if _is_number(said[: found.start()].split()[-1:], language)
     )
+
+
+def _counted_things(text: str, language: str | None) -> frozenset[str]:
+    """The kinds of things right behind a number, in any language."""
+    beside = pairwise(normalise(_GLUED.sub(" ", text)).split())
+    return frozenset(
+        kind
+        for before, word in beside
+        if word in _kinds() and _is_number([before], language)
+        for kind in _kinds()[word]
+    )
+
+
+@cache
+def _kinds() -> Mapping[str, frozenset[str]]:
+    """The kinds of things of each word; some words are of several languages."""
+    words = frozenset[str]().union(*(all_phrases("things", kind) for kind in COUNTED))
+    return {word: frozenset(kind for kind in COUNTED if word in all_phrases("things", kind)) for word in words}
 
 
 def _signs(text: str) -> frozenset[str]:

@@ -99,7 +99,8 @@ def only_value(text: TokenizedText, piece_at: Callable[[int], tuple[int, Number 
 
 def place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
     """The end of a place, or of words that change nothing; the start where there is something else."""
-    ordinal = next(((end, value) for end, kind, value in text.marks[start] if kind is Kind.ORDINAL), None)
+    places = (Kind.ORDINAL, Kind.PLACE)
+    ordinal = next(((end, value) for end, kind, value in text.marks[start] if kind in places), None)
     token = text.tokens.tokens[start]
     if ordinal is None and token.isdecimal() and len(token) < _LONG_PLACE:
         behind = next(text.ends_of(start + 1, Kind.ENDING), None) if start + 1 < text.length else None

@@ -37,6 +37,7 @@ class Kind(Enum):
     OVER = "over"
     PLUS = "plus"
     ORDINAL = "ordinals"
+    PLACE = "places"
     ENDING = "ordinal endings"
     UNIT = "units"
     CURRENCY = "currencies"
@@ -89,7 +90,17 @@ Mark = tuple[int, Kind, Any]
 """The end of a phrase, its kind, and its value."""
 Phrase = tuple[tuple[str, ...], Kind, Any]
 
-_NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
+_NUMBERS = (
+    Kind.NUMBER,
+    Kind.COUNT,
+    Kind.MULTIPLE,
+    Kind.ORDINAL,
+    Kind.PLACE,
+    Kind.MONTH,
+    Kind.WEEKDAY,
+    Kind.DAY,
+    Kind.HOUR,
+)
 _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
 _IMPLIED = {Kind.TENSE: Kind.HARMLESS, Kind.DENIAL: Kind.AGAINST, Kind.PAST: Kind.TELLING, Kind.ENJOYED: Kind.TELLING}
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})

@@ -4,7 +4,7 @@ import pytest
 
 from bot.language.answers.credentials import CREDENTIALS
 from bot.language.answers.emoji import THINGS
-from bot.language.answers.measures import ASKED, MEASURES
+from bot.language.answers.measures import ASKED, COUNTED, MEASURES
 from bot.language.answers.phrases import LANGUAGES, all_phrases, phrases
 from bot.language.answers.promises import PROMISES
 from bot.language.answers.topics import QUESTION, TOPICS, topics_in
@@ -34,6 +34,7 @@ def test_each_language_has_the_same_keys(language: str) -> None:
         "emoji",
         "measures",
         "asked measures",
+        "things",
         *KEYS,
     }
     assert [*found["topics"]] == [topic for topic in TOPICS if topic != QUESTION]
@@ -43,6 +44,7 @@ def test_each_language_has_the_same_keys(language: str) -> None:
     assert [*found["emoji"]] == [*THINGS]
     assert {*found["measures"]} == frozenset().union(*MEASURES.values())
     assert [*found["asked measures"]] == [*ASKED]
+    assert [*found["things"]] == [*COUNTED]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
