@@ -135,7 +135,7 @@ def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is
 def test_an_engine_that_stands_still_holds_up_what_another_one_answers_for_as_long_as_a_status_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.3)  # the other one, too, answers in this time
     address = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path / "files", shards=2)
     silent, other = shards_of(address)
     server = local_socket.LocalServer(
