@@ -72,7 +72,7 @@ def with_media(value: Any, change: Callable[[Media], Media]) -> Any:
 
 
 def files_in(value: Any) -> list[Media]:
-    """The files that a contact sent in a value, however deep they are in it."""
+    """The files in a value, however deep they are in it."""
     found: list[Media] = []
 
     def note(file: Media) -> Media:

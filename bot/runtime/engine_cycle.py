@@ -228,7 +228,9 @@ class EngineCycle:
                 continue
             known = row.id in self._calls and row.id not in batch.commit.calls.ended
             (handle_call_result if known else handle_late_result)(batch, called)
-            if not known and isinstance(row.effect, Fetch | Transcribe) and not self._store.sessions.knows(row.contact):
+            if known or self._store.sessions.knows(row.contact):
+                continue
+            if isinstance(row.effect, Fetch | Transcribe) or values.files_in(called.value):
                 self._erase(row.contact)  # it was erased meanwhile, and the file came later
         was_suspect, batch.marks = batch.marks, in_quarantine
         return was_suspect

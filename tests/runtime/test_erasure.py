@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.effects import Fetch
+from bot.core.effects import Call, Fetch
 from bot.core.engine_requests import EraseContact
 from bot.core.values import Media
 from bot.language.python.decorators import handler
@@ -83,15 +83,19 @@ def test_a_parked_message_goes_with_its_contact_and_the_others_go_on(world: Worl
     assert len(world.taken(BOB)) == 2 and world.reader.sessions.get(ANN) is None
 
 
-def test_a_file_that_was_being_fetched_goes_too(world: World) -> None:
+@pytest.mark.parametrize("effect", [Fetch(Media("image", "https://gateway.example/1"), 1000), Call("make", {})])
+def test_a_file_that_was_being_fetched_or_made_goes_too(world: World, effect: Fetch | Call) -> None:
     world.say(ANN, "hi")
     erase(world, ANN)
+    world.inbox.erase([1])
+    world.clock.move(timedelta(seconds=2))
+    world.say(BOB, "hi")
+    assert world.reader.erasures() == []
     folder = contact_files(world.path, ANN)
     folder.mkdir(parents=True)
     (folder / "photo.jpg").write_bytes(b"a photo")
-    fetch = Fetch(Media("image", "https://gateway.example/1"), 1000)
-    world.inbox.erase([1])
-    world.call_ends(CallRow(9, "evt#0", "key", ANN, fetch, 0, world.clock.now()))
+    row = CallRow(9, "evt#0", "key", ANN, effect, 0, world.clock.now())
+    world.call_ends(row, "done", Media("image", "", file=str(folder / "photo.jpg")))
     world.clock.move(timedelta(seconds=2))
     world.say(BOB, "hi")
     assert not folder.exists() and world.reader.erasures() == []
