@@ -246,6 +246,15 @@ def _is_label(words: Sequence[str], first: int, named: Collection[str], language
     )
 
 
+def _is_summand(words: Sequence[str], end: int, language: str | None) -> bool:
+    """True for a number that is only a part of the answer: "6 plus a baby", "2 for me, 1 for him"."""
+    if has_word(" ".join(words[end : end + 2]), (Kind.PLUS,), language):
+        return True
+    behind = normalise(" ".join(words[end : end + 1]))
+    others = (at for at in range(1, len(words)) if at != end and normalise(words[at]) == behind != "")
+    return any(number_in(words[at - 1], language) is not None for at in others)
+
+
 def _is_itself(words: Sequence[str], end: int, named: Collection[str], language: str | None) -> bool:
     """True unless an unknown word right behind a choice may make another thing of it, as "juice" of "orange"."""
     if end == len(words) or words[end - 1].endswith(ENDS_CLAUSE):
@@ -599,7 +608,7 @@ class _SlotSearch:
         return self._turn.flow.steps[step].facts.choices_alone
 
     def read(self, step: str, first: int, end: int) -> bool:
-        """Read a piece as an answer to a step. False if the message has two different answers to it."""
+        """Read a piece as an answer to a step. False if the message has two answers to it."""
         piece = _piece(self._words, first, end)
         answer = self._questions[step].read(piece) if len(piece) <= LONGEST else None
         if isinstance(answer, LeaveStep):
@@ -632,6 +641,8 @@ class _SlotSearch:
             or question.measures_another(words, *place)
         ):
             return True
+        if _counts(self._turn.flow.steps[step]) and _is_summand(words, place[1], language):
+            return False
         if question.has_another(words, place[1], self.used, answer):
             self._unsure[step].update(range(place[0], place[1] + _FURTHER))
             return not chooses

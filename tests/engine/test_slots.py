@@ -220,6 +220,16 @@ def test_of_a_message_with_two_answers_to_a_question_nothing_is_taken(text: str)
     assert Talk(ORDER).user(text) == [["Which size?", "Small", "Large"]]
 
 
+@pytest.mark.parametrize(
+    "text", ["2 for me, 1 for him", "1 for me, 1 for him", "6 plus a baby", "6 people plus a baby"]
+)
+def test_a_number_that_is_only_a_part_of_a_sum_is_no_count(text: str) -> None:
+    talk = Talk(ORDER)
+    assert talk.user(f"order large, {text}, for Friday") == [["Which size?", "Small", "Large"]]
+    assert talk.user("large") == ["How many?"]
+    assert talk.user(text) == ["A number, please, for example 4.\n\nHow many?"]
+
+
 def test_a_choice_that_is_denied_is_no_second_one() -> None:
     assert Talk(ORDER).user("order not small ones, two large ones") == ["For which day?"]
 
