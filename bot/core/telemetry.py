@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from bot.core.turn import Turn
 
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 MASKED = "…"
+_SHORT = 8  # characters: a secret below that may be a part of an ordinary word
 TURNS = "bot.turns"
 """The logger of the engine's turns, one record each. It is silent unless it is configured."""
 
@@ -47,9 +49,15 @@ def hide(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without secrets and e-mail addresses, and with the last two digits of phone numbers only."""
+    """The text without secrets and e-mail addresses, and with the last two digits of phone numbers only.
+
+    A short secret is blotted out only where it stands alone: the key ``k`` is no part of "taken".
+    """
     for secret in secrets:
-        text = text.replace(secret, "[secret]")
+        if len(secret) >= _SHORT:
+            text = text.replace(secret, "[secret]")
+        elif secret in text:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "[secret]", text)
     return mask_emails(mask_numbers(text, MASKED, 2), MASKED)
 
 

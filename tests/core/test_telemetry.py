@@ -58,6 +58,17 @@ def test_of_a_secret_that_begins_with_another_nothing_is_left(capsys: pytest.Cap
     assert capsys.readouterr().err.endswith(" [secret] and [secret]\n")
 
 
+@pytest.mark.parametrize("secret", ["k", "key", "geheim7", "a.b"])
+def test_a_short_secret_is_blotted_out_only_where_it_stands_alone(secret: str) -> None:
+    words = f"as do x{secret}x, {secret}s, 1{secret}"
+    text = f"takes {secret}, ({secret}) and {secret}={secret}: words stay, {words}"
+    assert telemetry.redact(text, [secret]) == f"takes [secret], ([secret]) and [secret]=[secret]: words stay, {words}"
+
+
+def test_a_long_secret_is_blotted_out_within_words_too() -> None:
+    assert telemetry.redact("Bearer_12345678x", ["12345678"]) == "Bearer_[secret]x"
+
+
 def test_a_version_of_the_flows_is_never_taken_for_a_number() -> None:
     versions = [load([Source("bot.yml", f"name: {n}".encode()), FLOW], Extensions()).library for n in range(300)]
     for library in versions:
