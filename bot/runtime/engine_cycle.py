@@ -505,6 +505,7 @@ class LogEvents:
     def event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
         """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
         if not row.readable:
+            self._count(row, UnreadableEvent("the body is no JSON object that names its event"))
             return "it could not be read"
         try:
             own = row.event_id.startswith(WRITTEN_HERE)
@@ -527,7 +528,7 @@ class LogEvents:
             what = f"{came} from senders who are no phone numbers (user names or business ids): nobody can be answered"
             self._alarms.report(UNKNOWN_SENDERS, what, _ANSWER_IDS)
         else:
-            what = f"{count:,} x {row.name} could not be read: {error}"
+            what = f"{count:,} x {row.name or 'an event without a name'} could not be read: {error}"
             advice = (
                 f"ask the gateway's operator what these events hold; the last one is {row.event_id} in the store's log"
             )

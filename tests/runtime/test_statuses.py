@@ -11,6 +11,7 @@ import pytest
 from bot.core.engine_requests import RetryDeadLetters
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
 from bot.core.values import time_text
+from bot.services.gateway.webhook_events import envelope
 from bot.store.engine_store import EngineStore
 from bot.store.rows import CAMPAIGN, OutboxRow
 from bot.store.sqlite_schema import migrate
@@ -79,6 +80,23 @@ def test_events_of_an_unknown_form_are_one_alarm_with_their_number(
     world.clock.move(timedelta(days=1))
     world.say(ANN, "a pass")
     assert world.alarms.current() == []
+
+
+def test_bodies_that_are_no_events_are_one_alarm_with_their_number(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(3):
+        filed = envelope(b"from=4915&text=%d" % number)
+        world.inbox.append(world.inbox.event(None, filed.id, filed.event, filed.contact, START, b"", filed.readable))
+    world.settle()
+    (alarm,) = world.alarms.current()
+    assert alarm.name == "events-unreadable"
+    assert (
+        alarm.what == "3 x an event without a name could not be read: the body is no JSON object that names its event"
+    )
+    assert filed.id in alarm.advice
+    assert len(dead(world)) == 3
+    assert len([record for record in caplog.records if record.levelname == "ERROR"]) == 1
 
 
 # -- forward
