@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -13,12 +12,11 @@ from bot.core.contact_masks import mask_answers, mask_emails, mask_numbers
 from bot.core.defects import error_location
 from bot.core.effects import Send
 from bot.core.events import Event
-from bot.core.text import in_letters
+from bot.core.text import in_letters, without_secret
 from bot.core.turn import Turn
 
 _QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 MASKED = "…"
-_SHORT = 8  # characters: a secret below that may be a part of an ordinary word
 TURNS = "bot.turns"
 """The logger of the engine's turns, one record each. It is silent unless it is configured."""
 
@@ -49,15 +47,9 @@ def hide(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without secrets and e-mail addresses, and with the last two digits of phone numbers only.
-
-    A short secret is blotted out only where it stands alone: the key ``k`` is no part of "taken".
-    """
+    """The text without secrets and e-mail addresses, and with the last two digits of phone numbers only."""
     for secret in secrets:
-        if len(secret) >= _SHORT:
-            text = text.replace(secret, "[secret]")
-        elif secret in text:
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "[secret]", text)
+        text = without_secret(text, secret, "[secret]")
     return mask_emails(mask_numbers(text, MASKED, 2), MASKED)
 
 

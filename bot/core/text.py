@@ -1,6 +1,7 @@
 """Text from outside, read tolerantly and made fit to be stored; how many tokens a text is."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from bot.core.lazy_patterns import lazy_pattern, unicode_pattern
 
 KEPT_CHARACTERS = 64 * 1024
+_LONG_SECRET = 8  # characters; a shorter one may be a part of an ordinary word
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _MOST_DIGITS = 15
 _NUMBER = lazy_pattern(rf"\+?([0-9]{{1,{_MOST_DIGITS}}})")
@@ -81,6 +83,17 @@ def parameter_line(text: str) -> str:
     One that breaks this gets single spaces: ``"one\n two"  -> "one two"``.
     """
     return " ".join(_SPACES.split(text)).strip() if _NO_PARAMETER.search(text) else text
+
+
+def without_secret(text: str, secret: str, shown: str) -> str:
+    """The text with ``shown`` in place of a secret. A short one is replaced only where it stands alone: the key ``k``
+    is no part of "taken".
+    """
+    if not secret or secret not in text:
+        return text
+    if len(secret) >= _LONG_SECRET:
+        return text.replace(secret, shown)
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", lambda match: shown, text)
 
 
 def without_controls(text: str) -> str:

@@ -34,6 +34,7 @@ from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import found, guard
 from bot.core.immutable import immutable
+from bot.core.text import without_secret
 from bot.services.operators_network import (
     HOW_TO_NAME_A_PROXY,
     in_words,
@@ -71,6 +72,13 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    def without(self, key: str) -> "Response":
+        """The answer with ``[key]`` in place of this key: a refusal may quote it, and its words are kept and shown."""
+        if key.encode() not in self.body:
+            return self
+        body = without_secret(self.body.decode("latin-1"), key.encode().decode("latin-1"), "[key]")
+        return Response(self.status, self.headers, body.encode("latin-1"))
 
 
 @immutable

@@ -300,9 +300,7 @@ class Completions:
         return self._read(response)
 
     def _read(self, response: Response) -> dict[str, Any]:
-        content = response.body
-        if response.status >= 300 and self._key:
-            content = content.replace(self._key.encode(), b"[key]")  # a refusal may quote it
+        content = response.without(self._key).body if response.status >= 300 else response.body
         return read_object(response.status, response.headers, content)
 
 

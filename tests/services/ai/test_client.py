@@ -176,6 +176,13 @@ def test_a_question_that_breaks_a_limit_is_not_asked(
     assert service.requests == []
 
 
+def test_a_short_key_is_taken_out_of_a_refusal_only_where_it_stands_alone(service: Peer) -> None:
+    service.answers(answer(400, {"error": {"message": "k is taken", "type": "invalid_request_error"}}))
+    with pytest.raises(InvalidRequest) as raised:
+        Completions(f"{service.url}/api/v1", "k").complete(REQUEST)
+    assert raised.value.message == "[key] is taken"
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("status", "kind", "expected"),

@@ -187,6 +187,19 @@ def test_a_refusal_that_quotes_the_key_or_commands_a_terminal_is_shown_without_t
     assert str(error.value).isprintable()
 
 
+def test_a_short_key_is_taken_out_of_a_refusal_only_where_it_stands_alone(server: Peer) -> None:
+    server.answers(
+        refused("x", 400, "k is no key that is taken"),
+        answer(200, {"success": True, "data": [{"id": 7, "phone": "6281234567890", "name": "kiosk"}]}),
+    )
+    gateway = Gateway(server.url, "k")
+    with pytest.raises(gateway_answers.GatewayRefused) as error:
+        gateway.contacts_page(1)
+    assert error.value.message == "[key] is no key that is taken"
+    (contact,) = gateway.contacts_page(1)
+    assert contact.name == "kiosk"
+
+
 def test_a_registration_shows_its_secret_once_and_not_in_its_repr(server: Peer, gateway: Gateway) -> None:
     data = {"id": 3, "name": "bot", "url": "https://bot.example/webhook", "events": ["message.inbound"],
             "secret": "whs3c", "is_active": True, "created_at": "2030-01-01T00:00:00Z"}  # fmt: skip
