@@ -369,7 +369,7 @@ def _success(response: "Response") -> "GatewayResult | FailedAnswer":
         details = details if isinstance(details, dict) else {}
         ids = _texts([*_sent_data(envelope.get("data")), details], "messageId", "chatMessageId")
         return FailedAnswer(response.status, rate, True, code, message, details, tuple(dict.fromkeys(ids)))
-    if envelope and ("success" in envelope or 200 <= response.status < 300):
+    if success is True or (envelope and "success" not in envelope and 200 <= response.status < 300):
         meta = envelope.get("meta")
         return GatewayResult(envelope.get("data"), meta if isinstance(meta, dict) else {}, rate)
     return FailedAnswer(response.status, rate, False)

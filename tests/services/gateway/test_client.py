@@ -251,6 +251,11 @@ CASES: list[tuple[str, Answer, type[gateway_answers.GatewayError], bool]] = [
     ("no JSON, 200", answer(200, b"<html>"), gateway_answers.OutcomeUnknown, True),
     ("deep JSON, 200", answer(200, b"[" * 100_000), gateway_answers.OutcomeUnknown, True),
     ("a list, 200", answer(200, b"[1]"), gateway_answers.OutcomeUnknown, True),
+    ("success as a text", answer(200, {"success": "false"}), gateway_answers.OutcomeUnknown, True),
+    ("success null", answer(200, {"success": None, "data": {"messageId": "m"}}), gateway_answers.OutcomeUnknown, True),
+    ("success null, 500", answer(500, {"success": None}), gateway_answers.OutcomeUnknown, True),
+    ("success null, 400", answer(400, {"success": None}), gateway_answers.NotTheGateway, True),
+    ("success infinite", answer(200, b'{"success":1e999}'), gateway_answers.OutcomeUnknown, True),
     ("reset", reset, gateway_answers.OutcomeUnknown, True),
     ("hang up", hang_up, gateway_answers.OutcomeUnknown, True),
     (
