@@ -27,7 +27,7 @@ _NEVER_MEANT = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufeff\uffa0\ufff0-\ufffb]"
 )
-_ENDS = lazy_pattern("^[\\s\u200c\u200d\ufe0e\ufe0f]+|[\\s\u200c\u200d]+$")
+_ENDS = lazy_pattern("^[\\s\u200c\u200d\ufe0e\ufe0f]+|(?<![\\s\u200c\u200d])[\\s\u200c\u200d]+$")
 _LINE_ENDS = dict.fromkeys(map(ord, "\v\f\x85\u2028\u2029"), "\n")
 _CONTROLS = dict.fromkeys(
     [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]

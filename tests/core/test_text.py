@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.text import clean, digits, head, in_one_form, json_object, line, other_form, printable
+from bot.core.text import as_meant, clean, digits, head, in_one_form, json_object, line, other_form, printable
 
 
 def test_a_text_is_kept_without_nuls_and_halves_of_characters_and_within_its_limit() -> None:
@@ -97,3 +97,8 @@ def test_names_and_lines_from_outside_are_cut_so_too() -> None:
 def test_a_brazilian_and_a_mexican_mobile_number_has_two_forms(number: str, other: str | None, one: str) -> None:
     assert (other_form(number), in_one_form(number)) == (other, one)
     assert other is None or (other_form(other), in_one_form(other)) == (number, one)
+
+
+def test_blanks_within_a_long_text_are_passed_at_once() -> None:
+    text = "a" + " " * 100_000 + "x"
+    assert as_meant(f" {text}\u200d \n") == text

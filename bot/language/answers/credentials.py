@@ -11,7 +11,7 @@ from bot.language.source.word_matching import LONGEST, normalise
 
 CREDENTIALS = ("pin", "password", "card", "code")
 
-_SENTENCE = lazy_pattern(r"(?<=[.!?;؟؛।…])\s+|(?<![:,])\s*\n+\s*(?![-*•·\d])")
+_SENTENCE = lazy_pattern(r"(?<=[.!?;؟؛।…])\s+|(?:(?<![:,\s])|(?<=[:,]\s))\s*\n+\s*(?![-*•·\d])")
 _COMMA = lazy_pattern(r"[,،:()–—]|\s-\s")
 _QUESTION = lazy_pattern(r"[?؟]\s*\Z")
 _SINGLE = lazy_pattern(r"\b(?:[a-z] ){2,}[a-z]\b")  # P I N

@@ -58,7 +58,7 @@ def denies_asked(text: str, question: str, language: str | None) -> bool:
     return bool(named) and is_plain and all(is_phrase(word, (Kind.HARMLESS,), language) for word in rest)
 
 
-_ASKED = lazy_pattern(r"[^.!?¿\n]+\?")
+_ASKED = lazy_pattern(r"(?<![^.!?¿\n])[^.!?¿\n]+\?")
 _MOST_OF_DENIAL = 4  # words
 _SHORTEST_THING = 4  # letters
 

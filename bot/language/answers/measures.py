@@ -123,7 +123,7 @@ def without_scale(answer: str, question: str, most: float | None, language: str 
 def _scale_end() -> re.Pattern[str]:
     """The pattern of "out of 10" at the end of a text, in any language, with the character before it."""
     between = "|".join(sorted(map(re.escape, all_phrases("out of")), key=len, reverse=True))
-    return re.compile(rf"(\S)\s+(?:{between})\s+(\S+[\s.!]*)$")
+    return re.compile(rf"(\S)\s+(?:{between})\s+(\S+(?:\s[\s.!]*)?)$")
 
 
 def without_counted(answer: str, question: str, language: str | None) -> str:

@@ -15,8 +15,9 @@ _MOST_WORDS = 7
 _SIGNS = frozenset(
     " '’ʼ`´.,-‐‑‒·・\u200c\u200d"
 )  # between letters; any other sign is in no name: a question mark, a digit, an @
-_AROUND = lazy_pattern(r"^[\s\"“”„«».,!:;]+|[\s\"“”„«»,!:;]+$|(?<=\w{3})\.$")
-_SYMBOLS = lazy_pattern(r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
+_AROUND = lazy_pattern(r"^[\s\"“”„«».,!:;]+|(?<![\s\"“”„«»,!:;])[\s\"“”„«»,!:;]+$|(?<=\w{3})\.$")
+_SYMBOL = r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]"
+_SYMBOLS = lazy_pattern(rf"(?<!{_SYMBOL}){_SYMBOL}+$")
 
 INTRODUCTIONS = {
     "en": "my name is|my name's|my full name is|the name is|the name's|name is|name:|his name is|her name is|his name's|her name's|its name is|we call him|we call her|he is called|she is called",

@@ -202,7 +202,7 @@ def without_fault(text: str, language: str | None, *, complaints: bool = False) 
     return rest if rest and is_short and has_word(clause, (Kind.DEFECT,), language) else text
 
 
-_FIRST_CLAUSE = lazy_pattern(r"([,.;:!\n]+\s+)")
+_FIRST_CLAUSE = lazy_pattern(r"((?<![,.;:!\n])[,.;:!\n]+\s+)")
 _LONGEST_FAULT = 4  # words
 
 

@@ -28,7 +28,7 @@ MOST_TITLES = 4000  # characters of all headings, which tell a model what can be
 _TITLE = 60  # characters
 _PASSAGES = "From our documents, for the contact's question:"
 _CITED = f"{_PASSAGES[:-1]}. Behind what you take from one of them write its number, like [1]."
-CITATION = lazy_pattern(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
+CITATION = lazy_pattern(r"(?<![ \t])[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
 """Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
 _ASKED = lazy_pattern(r"\s*\[(\d{1,3})\]\s*")
 _FOLDER = KeySpec(

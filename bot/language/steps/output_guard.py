@@ -33,15 +33,15 @@ _ACCOUNT = r"""(?x)(?<![\w@.+-])(?:
     | (?P<iban>[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]){11,30}) | (?P<figures>(?:\+|\(?\d)[\d ().\-/]{6,28}\d)
     | (?P<wallet>0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})
 )(?!\w)"""
-_MARKUP = lazy_pattern(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
+_MARKUP = lazy_pattern(r"\*\*|__|<br|^[^\S\n]*[#|]|\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
 _ROLE = lazy_pattern(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
 _DATA_MARK = lazy_pattern(rf"[{DATA_MARKS}]|\\u27e[67]", re.IGNORECASE)
 _TAGS = lazy_pattern("(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|[\U000e0000-\U000e007f]")
 _BREAK = lazy_pattern(r"<br\s*/?>", re.IGNORECASE)
 _RULE = lazy_pattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
 _ROW = lazy_pattern(r"\s*\|(.+)\|\s*")
-_HEADING = lazy_pattern(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
-_STRONG = lazy_pattern(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
+_HEADING = lazy_pattern(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*)")
+_STRONG = lazy_pattern(r"\*\*(?=\S)(.{1,1000}?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.{1,1000}?)(?<=\S)__(?!\w)")
 _VALUE = lazy_pattern(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 
@@ -156,7 +156,8 @@ def in_chat_form(text: str) -> str:
         if row := _ROW.fullmatch(line):
             line = " · ".join(cell for cell in map(str.strip, row[1].split("|")) if cell)
         if heading := _HEADING.fullmatch(line):
-            line = f"*{_STRONG.sub(_inner, heading[1])}*" if heading[1] else ""
+            title = heading[1].rstrip("#").rstrip()
+            line = f"*{_STRONG.sub(_inner, title)}*" if title else ""
         lines.append(_STRONG.sub(lambda found: f"*{_inner(found)}*", line))
     return "\n".join(lines)
 

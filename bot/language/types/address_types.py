@@ -30,12 +30,12 @@ _A_NUMBER = lazy_pattern(r"\+?(?:\(\+?\d{1,4}\)|\d)(?:[\s().\-‐‑‒–—−
 _DOT_WORDS = r"\s+(?:dot|punto|ponto|point|punkt|punt|titik|nokta|точка)\s+"
 _DOT = lazy_pattern(_DOT_WORDS, re.IGNORECASE)
 _SPOKEN = lazy_pattern(
-    r"([\w.+-]+)\s+(?:at|@|arroba|arobase|ät|chiocciola|apenstaartje)\s+"
+    r"(?<![\w.+-])([\w.+-]+)\s+(?:at|@|arroba|arobase|ät|chiocciola|apenstaartje)\s+"
     rf"([\w-]+(?:(?:\.|{_DOT_WORDS})[\w-]+)*{_DOT_WORDS}[a-z]{{2,}})",
     re.IGNORECASE,
 )
 """An address as it is spoken: ``ann at gmail dot com``."""
-_AN_ADDRESS = lazy_pattern(r"[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
+_AN_ADDRESS = lazy_pattern(r"(?<![^\s@<>(),;:\"])[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
 
 
 @immutable

@@ -82,3 +82,7 @@ def test_a_warning_and_a_word_about_it_ask_for_nothing(text: str) -> None:
 def test_each_kind_that_is_named_is_known() -> None:
     assert credentials_in("the PIN and the password") == {"pin", "password"}
     assert credentials_in("the number of the order") == frozenset()
+
+
+def test_blanks_within_a_long_text_are_passed_at_once() -> None:
+    assert asked_credentials(f"It is open{' ' * 100_000}now") == asked_credentials("It is open now")

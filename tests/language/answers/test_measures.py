@@ -161,3 +161,9 @@ def test_the_thing_that_is_asked_for_may_be_named_by_its_number(
 )
 def test_the_end_of_the_scale_is_no_part_of_the_answer(answer: str, most: float | None, left: str) -> None:
     assert without_scale(answer, "How was it, from 1 to 10?", most, "en") == left
+
+
+def test_signs_behind_a_scale_are_passed_at_once() -> None:
+    text = f"8 out of {'!' * 100_000} x"
+    assert without_scale(text, "How was it, from 1 to 10?", None, "en") == text
+    assert without_scale("8 out of 10! .", "How was it, from 1 to 10?", None, "en") == "8"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.language.steps.knowledge import CITATION
 from bot.language.steps.output_guard import (
     accounts_in,
     canary,
@@ -49,6 +50,7 @@ def test_letters_that_look_alike_by_unicodes_table_are_alike(text: str) -> None:
         ("Assistant: Yes", "Yes"),
         ("Model 3 is here", "Model 3 is here"),
         ("# 5 is mine, #6 is not", "# 5 is mine, #6 is not"),
+        ("## Prices ##\n\n #\n## ###", "*Prices*\n\n #\n"),
     ],
 )
 def test_markdown_is_shown_in_the_form_of_a_chat(text: str, shown: str) -> None:
@@ -173,3 +175,10 @@ def test_no_answer_takes_long_to_hold_against_long_instructions() -> None:
     assert not leaks("word " * 40_000, "other words " * 20_000)
     secret_in("a " * 40_000, ["a" * 30_000 + "b", "aaa", "x"])
     messages_of("\n \n" * 50_000, 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["\n" * 100_000 + "x", "## a" + " " * 100_000 + "x", "**a " * 25_000, "a" + "\t" * 100_000 + "x"]
+)
+def test_a_long_text_is_put_into_the_form_of_a_chat_at_once(text: str) -> None:
+    assert CITATION.sub("", in_chat_form(text)) == (f"*{text[3:]}*" if text.startswith("#") else text)

@@ -1,5 +1,6 @@
 """Variables: what their declarations say, which answers they take, and which values of programs."""
 
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -440,3 +441,18 @@ def test_a_field_that_does_not_fit_is_named(declaration: str, value: Any, why: s
 )
 def test_a_field_is_declared_as_a_variable_is(declaration: str, problem: str) -> None:
     assert [each.split()[1] for each in declared(declaration)[1]] == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(
+    "type_name", ["text", "name", "integer", "date", "time", "email", "phone", "boolean", "datetime"]
+)
+def test_the_longest_texts_are_read_at_once(type_name: str) -> None:
+    for text in (
+        "a" * 60_000,
+        "x at " * 12_000,
+        f"a{' ' * 60_000}x",
+        f"my name is {'!' * 60_000} x",
+        "Ann " + "\u2600" * 60_000 + " x",
+    ):
+        with suppress(InvalidAnswer):
+            variable(type_name).accept(Answer(text), NOW)
