@@ -446,7 +446,10 @@ def trouble_in_words(address: PostgresAddress) -> Iterator[None]:
         raise _unavailable(address, error) from error
 
 
+_NO_POOLER = "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
 _ADVICE: dict[type[Exception], str] = {
+    psycopg.errors.DuplicatePreparedStatement: _NO_POOLER,  # the statement is another session's
+    psycopg.errors.InvalidSqlStatementName: _NO_POOLER,  # ... or this session has not prepared it
     psycopg.errors.DiskFull: "make room on the disk of PostgreSQL",
     psycopg.errors.InsufficientPrivilege: "give its user this right, or let it own the tables",
     psycopg.errors.ReadOnlySqlTransaction: "set default_transaction_read_only = off, or let BOT_STORE lead to the primary",
@@ -553,10 +556,8 @@ def _is_pooled(one: Connection, other: Connection) -> bool:
 
 
 def _pooled(address: PostgresAddress) -> StoreUnavailable:
-    advice = "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"
-    return StoreUnavailable(
-        f"{address} gives several connections one session, so none has locks, settings or statements of its own", advice
-    )
+    what = f"{address} gives several connections one session, so none has locks, settings or statements of its own"
+    return StoreUnavailable(what, _NO_POOLER)
 
 
 _SERVER = """

@@ -218,6 +218,8 @@ def test_whatever_is_wrong_with_the_server_the_sender_sends_again_and_later_even
         ("53100", "make room on the disk of PostgreSQL"),
         ("25006", "set default_transaction_read_only = off, or let BOT_STORE lead to the primary"),
         ("42501", "give its user this right, or let it own the tables"),
+        ("42P05", "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"),
+        ("26000", "set the pooler before it (PgBouncer, for example) to session mode, or leave it out (BOT_STORE)"),
         ("57014", "see whether PostgreSQL runs, takes more connections, and lets this machine in (BOT_STORE)"),
     ],
 )
