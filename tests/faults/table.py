@@ -328,6 +328,17 @@ def slow_texts(trial: Trial) -> None:
     trial.heals(within=120)
 
 
+@fault("signed deliveries that are no events", quick=True)
+def no_events(trial: Trial) -> None:
+    trial.up()
+    for number in range(3):
+        assert trial.serving.post_raw(b"from=%d&text=hi" % number, f"no-event-{number}") == 200
+    trial.shows_alarm("events-unreadable")
+    trial.alarms_that_stay.add("events-unreadable")  # for a day
+    trial.serves()
+    trial.heals("dead letters")
+
+
 # -- the machine
 
 
