@@ -1,11 +1,11 @@
 """Weekdays and times of day as flow files write them, and the moments at which a clock shows them."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.language.source.wall_clock import days_in, minutes_in, on_the_clock
+from bot.language.source.wall_clock import days_in, later, minutes_in, on_the_clock
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -47,3 +47,10 @@ def test_a_clock_shows_a_time_at_one_moment_also_where_it_skips_it_or_shows_it_t
     twice = on_the_clock(date(2030, 10, 27), 150, BERLIN)
     assert f"{twice.astimezone(BERLIN):%H:%M %Z}" == "02:30 CEST"
     assert on_the_clock(date(2030, 5, 6), 1560, BERLIN) == on_the_clock(date(2030, 5, 7), 120, BERLIN)
+
+
+@pytest.mark.parametrize("minutes", [-30, 5, 30, 90, 180])
+@pytest.mark.parametrize("hour", [0, 1])
+def test_a_duration_is_as_long_in_an_hour_that_clocks_show_twice(hour: int, minutes: int) -> None:
+    moment, by = datetime(2030, 10, 27, hour, 30, tzinfo=UTC), timedelta(minutes=minutes)  # 2:30, and 2:30 again
+    assert later(moment.astimezone(BERLIN), by, BERLIN).astimezone(UTC) == moment + by
