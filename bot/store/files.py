@@ -66,13 +66,18 @@ class ConnectionLost(BotError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """The file has other content than was written to it. Only restoring a backup helps."""
+    """The file has other content than was written to it. Only restoring a backup helps, unless the disk could not be
+    read for a moment, which SQLite reports in the same words.
+    """
 
     def __init__(self, store: StoreAddress, error: object) -> None:
         advice = "stop the bot, then restore the database from its backup"
         if isinstance(store, Path):
             what = "--new-inbox" if _INBOX in store.suffixes else "BACKUP --keep-inbox"
-            advice = f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore)"
+            advice = (
+                f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore); if this is over by itself, restore "
+                "nothing: the disk is failing, see the system's log"
+            )
         super().__init__(f"{store} is damaged ({error})", advice)
 
 

@@ -95,7 +95,7 @@ def test_a_store_that_is_none_is_said_in_words(folder: Path, arguments: list[str
     assert (refused.code, refused.out) == (1, "")
     assert (
         refused.err
-        == f"{folder / 'bot.db'} is damaged (file is not a database): stop the bot, then `bot restore BACKUP --keep-inbox` (docs/going-live.md, Restore)\n"
+        == f"{folder / 'bot.db'} is damaged (file is not a database): stop the bot, then `bot restore BACKUP --keep-inbox` (docs/going-live.md, Restore); if this is over by itself, restore nothing: the disk is failing, see the system's log\n"
     )
 
 
