@@ -483,8 +483,8 @@ class CircuitBreakers(dict[Route, CircuitBreaker]):
                 f"{route_name(breaker.route)} is unknown or inactive: its messages wait, those of other channels go on"
             )
             self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
-        elif breaker.refused_for(now) >= MINUTE:
-            what = f"the gateway has refused {route_name(breaker.route)} for its limits for more than a minute"
+        elif breaker.refused_for(now) >= MINUTE or pause > MINUTE:
+            what = f"the gateway refuses {route_name(breaker.route)} for its limits for more than a minute"
             self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
 
     def _concerned(self, fault: str) -> list[CircuitBreaker]:
