@@ -70,7 +70,7 @@ def later(moment: datetime, by: timedelta, zone: tzinfo) -> datetime:
     """A moment plus a duration: whole days by the calendar of a time zone, the rest by the clock."""
     sign = 1 if by >= timedelta(0) else -1
     days, rest = divmod(abs(by), timedelta(days=1))
-    day = moment.astimezone(zone) + sign * timedelta(days=days) if days else moment  # + forgets a second 2:30
+    day = moment.astimezone(zone) + sign * timedelta(days=days) if days else moment  # else the second 2:30 is the first
     return (day.astimezone(UTC) + sign * rest).astimezone(zone)
 
 
