@@ -25,6 +25,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "dev": "Show a bot in the browser while you write it.",
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",
+        "generate": "Write tests that reach every step of a bot.",
         "graph": "Draw a bot or one of its flows.",
         "mcp": "Serve tools for a coding assistant.",
         "tools": "Fetch the tools of the bot's MCP servers.",
@@ -62,6 +63,10 @@ SECTIONS = {  # of --help: each command is the module of its name
         "contacts": "List the gateway's contacts, as CSV too; export or erase one.",
     },
     "Ask models": {
+        "evaluate": "Run a bot's evaluations with real models.",
+        "judge": "Compare the judge of evaluations with a person.",
+        "intents": "Show which flows a model confuses.",
+        "attack": "Attack the steps that ask a model.",
         "models": "List the models of the service.",
         "ai": "Ask a model a question.",
     },

@@ -1,4 +1,4 @@
-"""`bot test --generate`."""
+"""`bot generate`."""
 
 import shutil
 from pathlib import Path
@@ -40,7 +40,7 @@ def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the tests that are generated for the bot."""
     bot = make_bot(tmp_path_factory.mktemp("generated") / "bot", FLOWS, HANDLERS)
-    assert call("test", bot, "--generate").code == 0
+    assert call("generate", bot).code == 0
     return bot / "tests"
 
 
@@ -56,7 +56,7 @@ def files(bot: Path) -> dict[str, str]:
 
 
 def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
-    made = call("test", "bot", "--generate", "--walks", "1")
+    made = call("generate", "bot", "--walks", "1")
     assert made.code == 0, made.out
     assert "bot/tests/generated/test_order.yml" in made.lines
     assert made.lines[-1].endswith("tests written. They reach 100 % of the steps and outcomes.")
@@ -67,39 +67,23 @@ def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
 
 def test_what_no_test_reaches_is_named_from_here(bot: Path) -> None:
     make_bot(bot, FLOWS + "  lost: {say: Lost, then: end}\n", HANDLERS)
-    assert "  never reached: bot/flows/main.yml:11 order/lost" in call("test", "bot", "--generate").lines
-
-
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        (["--generate", "--json"], "--generate writes tests: leave out -k, --json, --coverage and --min-coverage"),
-        (["--generate", "-k", "order"], "--generate writes tests: leave out -k"),
-        (["--generate", "--min-coverage", "90"], "--generate writes tests: leave out -k"),
-        (["--walks", "3"], "--walks and --force go with --generate"),
-        (["--force"], "--walks and --force go with --generate"),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(bot: Path, options: list[str], what: str) -> None:
-    refused = call("test", "bot", *options)
-    assert (refused.code, what in " ".join(refused.err.split())) == (2, True)
-    assert not (bot / "tests").exists()
+    assert "  never reached: bot/flows/main.yml:11 order/lost" in call("generate", "bot").lines
 
 
 def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(generated: Path) -> None:
     first = files(generated)
-    again = call("test", "bot", "--generate")
+    again = call("generate", "bot")
     assert again.code == 1
     assert again.err.startswith("bot/tests/generated contains generated tests already: add --force")
     (generated / "tests" / "generated" / "own.yml").write_text("test: mine\ntalk: [user: hi]\n")
-    assert call("test", "bot", "--generate", "--force").code == 0
+    assert call("generate", "bot", "--force").code == 0
     assert files(generated) == {**first, "own.yml": "test: mine\ntalk: [user: hi]\n"}
 
 
 def test_a_file_that_somebody_has_made_their_own_is_not_written_over(generated: Path) -> None:
     own = generated / "tests" / "generated" / "test_order.yml"
     own.write_text("# mine now\n" + own.read_text())
-    again = call("test", "bot", "--generate", "--force")
+    again = call("generate", "bot", "--force")
     assert (again.code, own.read_text().startswith("# mine now")) == (1, True)
     assert "bot/tests/generated/test_order.yml is no generated test any more: move it" in again.err
 
@@ -113,7 +97,7 @@ def test_after_an_edit_of_a_text_they_fail_at_its_line_until_they_are_made_anew(
         number for number, text in enumerate(files(generated)["test_order.yml"].splitlines(), 1) if "How many?" in text
     )
     assert f"      bot/tests/generated/test_order.yml:{line}: the bot says something else" in tested.lines
-    assert call("test", "bot", "--generate", "--force").code == 0
+    assert call("generate", "bot", "--force").code == 0
     assert call("test", "bot").code == 0
 
 
@@ -121,12 +105,12 @@ def test_generated_tests_of_what_is_gone_are_no_hindrance(generated: Path) -> No
     for file, text in (("flows/main.yml", FLOWS), ("handlers.py", HANDLERS)):
         (generated / file).write_text(text.replace("shop.price", "shop.cost"))
     assert "E501" in call("test", "bot").out
-    assert call("test", "bot", "--generate", "--force").code == 0
+    assert call("generate", "bot", "--force").code == 0
 
 
 def test_a_bot_with_problems_gets_no_tests(bot: Path) -> None:
     (bot / "flows" / "main.yml").write_text(FLOWS.replace("Tea: cups", "Tea: cpus"))
-    made = call("test", "bot", "--generate")
+    made = call("generate", "bot")
     assert made.code == 1
     assert "E102" in made.out
     assert not (bot / "tests").exists()

@@ -111,7 +111,7 @@ def test_no_test_is_run_while_there_are_problems(tmp_path: Path) -> None:
     tested = call("test", make_bot(tmp_path, FLOWS, tests=TESTS + "---\ntest: odd\ntalk: [{usr: hi}]\n"))
     assert tested.code == 1
     assert "E601" in tested.out
-    assert tested.lines[-1] == "1 problem, no test was run."
+    assert tested.lines[-1] == "1 problem, nothing was run."
 
 
 def test_the_bot_that_comes_with_the_project_passes_its_tests() -> None:

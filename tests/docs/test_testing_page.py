@@ -83,7 +83,7 @@ def test_its_evaluation_holds_with_a_model(cafe: Path, monkeypatch: pytest.Monke
         service.answer_with(seller)
         for name, value in {"URL": service.url, "KEY": service.key, "MODEL": "acme/swift"}.items():
             monkeypatch.setenv(f"BOT_AI_{name}", value)
-        held = call("test", cafe, "--model")
+        held = call("evaluate", cafe)
     assert held.code == 0, held.out
     assert "8 of 8, 63-100 %, with acme/swift" in held.out
     assert "2 of 2, 16-100 %, with acme/swift" in held.out

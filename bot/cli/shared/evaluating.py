@@ -1,4 +1,4 @@
-"""``bot test --model``: evaluations, with models or with their recordings, and how they went."""
+"""Evaluations, with models or with their recordings, and how they went; the options of commands that ask models."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,6 @@ from bot.cli.shared.operate import load_env
 from bot.cli.shared.output import (
     INDENT,
     counted,
-    echo_json,
     echo_lines,
     explain,
     failure_object,
@@ -36,14 +35,36 @@ from bot.testing.conversations.pass_rates import PassDecision, interval
 from bot.testing.conversations.transcript import Transcript
 
 
+def split_slugs(text: str) -> tuple[str, ...]:
+    """The names of models that are separated by commas."""
+    return tuple(filter(None, map(str.strip, text.split(","))))
+
+
+model_option = click.option(
+    "--model",
+    "models",
+    metavar="SLUGS",
+    default="",
+    callback=lambda ctx, option, value: split_slugs(value),
+    help="Ask these models, separated by commas, instead of those of BOT_AI_MODEL.",
+)
+judge_option = click.option("--judge", metavar="SLUG", help="The model that judges and plays contacts.")
+budget_option = click.option(
+    "--budget",
+    metavar="N",
+    type=click.IntRange(1),
+    default=BUDGET,
+    help=f"How many tokens may be used; else {BUDGET:,}.",
+)
+
+
 @immutable
-class Wanted:
-    """The options. ``models`` are the named ones; empty: those of the settings."""
+class ModelOptions:
+    """Which models a command asks. ``models`` are the named ones; empty: those of the settings."""
 
     models: tuple[str, ...]
-    judge: str | None
-    budget: int | None
-    record: bool
+    budget: int
+    judge: str | None = None
 
 
 class Evaluations:
@@ -68,11 +89,14 @@ class Evaluations:
         """The number of evaluations that have not passed."""
         return sum(not each.ok for each in self.results)
 
-    def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
-        """Run evaluations with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
-        with live_models(self._bot, wanted) as (models, self._budget):
+    def ask(self, evaluations: Sequence[Transcript], options: ModelOptions, names: Sequence[str] | None) -> None:
+        """Run evaluations with real models, and record them if there are ``names``: those of all evaluations.
+
+        Raises `bot.settings.BadSettings` and `click.UsageError`.
+        """
+        with live_models(self._bot, options) as (models, self._budget):
             for source in models:
-                goes_on = self._ask(source, evaluations, names if wanted.record else None)
+                goes_on = self._ask(source, evaluations, names)
                 if source.judged_itself:
                     self._judged_themselves.append(source.model)
                 if not goes_on:
@@ -156,7 +180,7 @@ class Evaluations:
     def _say_stale(self, evaluated: EvaluationResult) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
         click.echo(f"{INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
-        again = f"bot test {quote(str(self._bot.path))} --model {evaluated.model} --record"
+        again = f"bot evaluate {quote(str(self._bot.path))} --model {evaluated.model} --record"
         click.echo(f"{INDENT}Record it again: {again} -k {quote(evaluated.transcript.name)}")
         file = path_from_here(Path(), str(self._recordings.path(evaluated.transcript)))
         click.echo(f"{INDENT}Or take {evaluated.model} out of {file}, if it is not used any more.\n")
@@ -168,7 +192,7 @@ class Evaluations:
         if self._unrecorded:
             number = len(self._unrecorded)
             are = f"{counted(number, 'evaluation')} {_are(number)}"
-            click.echo(f"{are} not run, because there is no recording: `bot test --model --record` asks a model.")
+            click.echo(f"{are} not run, because there is no recording: `bot evaluate --record` asks a model.")
         if self._budget is not None:
             say_end(self._budget, [])
         for model in self._judged_themselves:
@@ -205,50 +229,22 @@ class Evaluations:
         return {"passed": not why, "seconds": round(each.seconds, 3), "tokens": tokens, **why}
 
 
-def run_with_models(
-    bot: Folder,
-    program: Program,
-    evaluations: Sequence[Transcript],
-    name: str,
-    names: Sequence[str],
-    wanted: Wanted,
-    as_json: bool,
-) -> bool:
-    """Run those evaluations that have ``name`` in their name with real models, and print the results.
-
-    Returns whether all passed. ``names`` are those of all evaluations.
-    """
-    if not evaluations:
-        why = f'{bot.name} has no evaluation: a document that begins with "evaluate:" is one.'
-        if names:
-            why = f'{bot.name} has no evaluation with "{name}" in its name: there are {", ".join(names)}.'
-        click.echo(why, err=as_json)
-        return False
-    done = Evaluations(bot, program, quiet=as_json)
-    done.ask(evaluations, names, wanted)
-    if as_json:
-        echo_json({"tests": [], **done.objects(), "coverage": None})
-    else:
-        done.end()
-    return not (done.failed or done.stopped)
-
-
 @contextmanager
-def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], RunBudget]]:
+def live_models(bot: Folder, options: ModelOptions) -> Iterator[tuple[list[LiveModel], RunBudget]]:
     """The real models, which are asked one after another, and the tokens that they may use together.
 
     Raises `bot.settings.BadSettings` and `click.UsageError`.
     """
     load_env(bot.path)
     settings = read_model_service(os.environ, bot.settings())
-    models = wanted.models or settings.models
+    models = options.models or settings.models
     if not models:
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
-    judges = {model: wanted.judge or _other(model, (*settings.models, *models)) for model in models}
-    budget = RunBudget(wanted.budget or BUDGET)
+    judges = {model: options.judge or _other(model, (*settings.models, *models)) for model in models}
+    budget = RunBudget(options.budget)
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in)) as service:
         check_models(service, (*models, *judges.values()))
-        yield [LiveModel(service, model, judges[model], budget, alone=bool(wanted.models)) for model in models], budget
+        yield [LiveModel(service, model, judges[model], budget, alone=bool(options.models)) for model in models], budget
 
 
 def say_end(budget: RunBudget, stopped: Iterable[str]) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bot.language.python.gathered import Extensions
     from bot.loading.program import Program
     from bot.store.store_reader import StoreReader
+    from bot.testing.conversations.transcript_reader import LoadedTests
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -437,6 +438,16 @@ def loaded(bot: Folder) -> "Program":
         echo_lines(problem_lines(bot.path, error.problems), err=True)
         click.echo(styled(counted(len(error.problems), "problem"), fg="red"), err=True)
         raise click.exceptions.Exit(1) from None
+
+
+def sound(bot: Folder, tests: "LoadedTests", as_json: bool = False) -> "Program":
+    """A bot that was read with its tests. If its files have problems, they are listed, and the command ends with 1."""
+    if tests.program is None or tests.problems:
+        echo_lines(problem_lines(bot.path, tests.problems), err=as_json)
+        problems = styled(f"{counted(len(tests.problems), 'problem')}, nothing was run.", fg="red")
+        click.echo(problems, err=as_json)
+        raise click.exceptions.Exit(1)
+    return tests.program
 
 
 def own_python(bot: Folder) -> "Extensions":

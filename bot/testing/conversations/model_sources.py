@@ -348,7 +348,7 @@ def _read(path: Path) -> dict[str, dict[str, RecordedTries]]:
             for name, models in plain.items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        advice = "delete it, or write it anew with `bot test --model --record`"
+        advice = "delete it, or write it anew with `bot evaluate --record`"
         raise UnreadableRecording(f"{path} cannot be read as a recording: {advice}") from error
 
 

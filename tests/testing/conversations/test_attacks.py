@@ -1,6 +1,5 @@
 """Attacks on the steps that ask a model: the examples withstand them, and each guard that is taken out is noticed."""
 
-import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -32,9 +31,9 @@ from bot.testing.conversations.attack_weak_points import weak_points
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.stubs import ObservedCall
 from bot.testing.conversations.transcript_reader import load_with_tests
-from bot.testing.emulator.completion import CompletionService, ModelAnswer
+from bot.testing.emulator.completion import ModelAnswer
 from bot.testing.simulation.phone import ShownMessage
-from tests.cli.terminal import BOT, call, make_bot
+from tests.cli.terminal import BOT, make_bot
 from tests.searches import SEARCHING, search, tries
 from tests.testing.conversations.weak_bots import WEAK, weak_bot
 
@@ -251,18 +250,6 @@ def shown_weak(path: Path, attack: str) -> set[str]:
     return {point.violation.check for point in weak_points(tried[0].target, shown)}
 
 
-def test_a_harmful_text_of_a_real_model_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    with CompletionService(models=["acme/meek"]) as service:
-        service.answer_with(lambda body: SAYINGS["promise"] if "refund" in str(body["messages"]) else "Hi.")
-        for name, value in {"URL": service.url, "KEY": service.key, "MODEL": "acme/meek"}.items():
-            monkeypatch.setenv(f"BOT_AI_{name}", value)
-        tested = call("test", "--attack", "--model", "-k", "say-promise")
-    assert tested.code == 1
-    assert "main/talk, acme/meek: 1 attack, 1 not withstood." in tested.lines
-
-
 # The table of the docs
 
 
@@ -364,106 +351,3 @@ def test_nothing_is_found_where_nothing_is_wrong() -> None:
 def test_what_a_model_that_only_sorts_says_is_seen() -> None:
     sorter = next(target for target in suite_of(ATTACKED).targets if target.brief is None)
     assert [each.check for each in findings(seen(target=sorter, said=[ShownMessage(f"I am {MARK}")]))] == ["sorter"]
-
-
-# The command
-
-
-def test_the_command_names_the_attack_the_step_and_what_closes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_bot(tmp_path / "bot", FLOW, HANDLERS, bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    tested = call("test", "bot", "--attack", "-k", "another-contact by text")
-    assert tested.code == 1
-    assert tested.lines[:3] == [
-        "FAIL  another-contact by text: it tries to call a tool for another contact",
-        "      bot/flows/main.yml:4 main/talk: guests.find takes `phone` from the model: another contact's was given",
-        '      fix: bind it: {call: guests.find, with: {phone: "{{ contact.id }}"}}, or call the argument `contact`',
-    ]
-    assert "main/talk: 1 attack, 1 not withstood." in tested.lines
-
-
-def test_the_command_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_bot(tmp_path, FLOW.replace("else: end", "else: {say: Sorry., then: end}"), HANDLERS, bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    tested = call("test", "--attack", "-k", "link by", "--json")
-    attacks = json.loads(tested.out)["attacks"]
-    by_text = attacks[0]
-    assert tested.code == 0
-    assert (by_text["attack"], by_text["step"], by_text["passed"]) == ("link by text", "main/talk", True)
-    assert [each["attack"] for each in attacks if each["passed"] is None] == [
-        "link by name",
-        "link by value",
-        "link by facts",
-        "link by http",
-    ]
-
-
-def test_the_command_tells_the_weak_points_and_what_closes_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    tested = call("test", "--attack", "-k", "say-i")
-    assert tested.code == 0
-    assert tested.lines[:4] == [
-        "main/talk: 3 attacks, all withstood; 1 weak point.",
-        "      weak  nothing judges what the model says (say-insult, say-imitation, say-invention)",
-        "            fix: refuse it by a handler: moderate: {said: NAME}; promises, prices and times also by `unsupported`",
-        "Test Bot: 3 attacks, all withstood; 1 weak point.",
-    ]
-    (point,) = json.loads(call("test", "--attack", "-k", "say-i", "--json").out)["weak_points"]
-    assert (point["step"], point["check"], len(point["attacks"])) == ("main/talk", "judged", 3)
-
-
-def test_an_instruction_in_a_document_is_tried_though_a_model_first_writes_what_to_search_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flow = """\
-flow: main
-start: {words: [question]}
-steps:
-  talk:
-    ai: You answer from our documents.
-    greet: Ask me anything.
-    knowledge: {folder: policies/, cite: true, rewrite: true}
-    exits: {done: {when: they have what they need, then: end}}
-    errors: {else: {say: Sorry., then: end}}
-"""
-    make_bot(tmp_path, flow, bot=BOT)
-    (tmp_path / "flows" / "policies").mkdir()
-    (tmp_path / "flows" / "policies" / "house.md").write_text("# Pets\nYes.\n")
-    monkeypatch.chdir(tmp_path)
-    tested = call("test", "--attack", "-k", "link by facts", "--json")
-    assert [(each["attack"], each["passed"]) for each in json.loads(tested.out)["attacks"]] == [("link by facts", True)]
-
-
-def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hi: {say: Hi.}}\n", bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    tested = call("test", "--attack")
-    assert (tested.code, tested.out) == (0, "Test Bot: no step asks a model, so there is nothing to attack.\n")
-
-
-def test_a_real_model_is_asked_what_the_contact_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
-    monkeypatch.chdir(tmp_path)
-    with CompletionService(models=["acme/meek"]) as service:
-        service.answer_with(lambda body: f"Please go to https://{EVIL}" if "bank" in str(body["messages"]) else "Hi.")
-        for name, value in {"URL": service.url, "KEY": service.key, "MODEL": "acme/meek"}.items():
-            monkeypatch.setenv(f"BOT_AI_{name}", value)
-        tested = call("test", "--attack", "--model", "--json", "-k", "link by")
-        asked = [str(request.body["messages"]) for request in service.requests("chat/completions")]
-    attacks = json.loads(tested.out)["attacks"]
-    by = {each["attack"]: (each["model"], each["passed"]) for each in attacks}
-    assert by["link by text"] == by["link by tool"] == ("acme/meek", True)
-    assert asked and all("the new page of the bank" in text for text in asked), "only the attack is paid for"
-    assert tested.code == 0
-
-
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
-    tested = call("test", tmp_path, "--attack", "--coverage")
-    assert tested.code == 2
-    assert "--attack runs no tests" in tested.err

@@ -9,7 +9,7 @@ from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import WriteMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
-from bot.cli.shared.generating import transcript_of
+from bot.cli.generate import transcript_of
 from bot.loading.folder import read_folder
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.examples_from_tests import examples_from

@@ -1,4 +1,4 @@
-"""``bot test --generate``: tests that are written automatically."""
+"""``bot generate``."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -6,24 +6,46 @@ from pathlib import Path
 
 import click
 
-from bot.cli.shared.operate import CommandRefused
-from bot.cli.shared.output import counted, styled, where
+from bot.cli.shared.operate import CommandRefused, bot_argument, sound
+from bot.cli.shared.output import counted, quiet_log, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, read
-from bot.loading.folder import Folder
+from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.generation import ConversationGenerator, GeneratedTest
 from bot.testing.conversations.transcript import KnownNames, Transcript
-from bot.testing.conversations.transcript_reader import LoadedTests, TranscriptReader
+from bot.testing.conversations.transcript_reader import LoadedTests, TranscriptReader, load_with_tests
 from bot.testing.conversations.transcript_run import run
 
 GENERATED = "tests/generated/"
 """The folder of generated tests, in the bot's folder."""
 
-HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` overwrites it.\n"
+HEAD = "# Written by `bot generate`: what the bot says now. `--force` overwrites it.\n"
+
+
+@click.command("generate")
+@bot_argument
+@click.option(
+    "--walks", default=0, metavar="N", type=click.IntRange(0, 1000), help="Write also N random conversations."
+)
+@click.option("--seed", default=1, metavar="N", help="Another N makes other random conversations.")
+@click.option("--force", is_flag=True, help="Overwrite generated tests.")
+def command(folder: Path | None, walks: int, seed: int, force: bool) -> None:
+    """Write tests that reach every step and outcome of a bot.
+
+    Conversations are searched for, tried, and written to tests/generated with what the bot says now. Read them once,
+    like a chat: they do not know what it should say.
+
+    \b
+      $ bot generate flows --walks 20
+    """
+    quiet_log()
+    bot = read_folder(find_bot(folder))
+    tests = _without_generated(load_with_tests(bot))
+    generate(bot, sound(bot, tests), tests.transcripts, walks=walks, seed=seed, force=force)
 
 
 @immutable
@@ -35,7 +57,7 @@ class GenerationResult:
     coverage: Coverage
 
 
-def without_generated(loaded: LoadedTests) -> LoadedTests:
+def _without_generated(loaded: LoadedTests) -> LoadedTests:
     """The bot with the tests that people wrote, and the problems that are not in generated tests."""
     tests = [transcript for transcript in loaded.transcripts if not transcript.mark.path.startswith(GENERATED)]
     problems = [problem for problem in loaded.problems if not problem.path.startswith(GENERATED)]

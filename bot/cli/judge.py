@@ -1,19 +1,67 @@
-"""``bot test --judge-agreement``: the verdicts of the judging model beside a person's."""
+"""``bot judge``."""
 
 from pathlib import Path
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models, say_end
-from bot.cli.shared.output import INDENT, counted, echo_json, echo_lines, place_object, problem_lines, styled, where
-from bot.loading.folder import Folder
+from bot.cli.shared.evaluating import ModelOptions, budget_option, judge_option, live_models, model_option, say_end
+from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.output import (
+    INDENT,
+    counted,
+    echo_json,
+    echo_lines,
+    place_object,
+    problem_lines,
+    quiet_log,
+    styled,
+    where,
+)
+from bot.loading.folder import Folder, find_bot, read_folder
 from bot.testing.conversations.evaluation import judging, verdict
 from bot.testing.conversations.judged_cases import JudgedCase, read_cases
 from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
 from bot.testing.conversations.pass_rates import interval, kappa
 
 
-def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> bool:
+@click.command("judge")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@bot_argument
+@judge_option
+@model_option
+@budget_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: the agreement, and each disagreement.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    file: Path,
+    folder: Path | None,
+    judge: str | None,
+    models: tuple[str, ...],
+    budget: int,
+    as_json: bool,
+) -> None:
+    """Compare the judge of evaluations with a person.
+
+    The judging model answers the questions of FILE, which also has a person's verdicts: how often they agree, also
+    beyond chance, and where they do not.
+
+    \b
+      - talk: [user: Are you open on Sunday?, bot: "Yes, from 9:00."]
+        facts: Open daily from 9:00 to 18:00.
+        question: Is the contact told the right hours?
+        verdict: yes
+
+    \b
+      $ bot judge verdicts.yml flows
+
+    Exit code 1: not every question could be asked.
+    """
+    quiet_log()
+    ctx.exit(0 if _agree(read_folder(find_bot(folder)), file, ModelOptions(models, budget, judge), as_json) else 1)
+
+
+def _agree(bot: Folder, file: Path, options: ModelOptions, as_json: bool) -> bool:
     """Let the judge answer the questions of a file, and print how often it agrees with the person.
 
     Returns False if not all could be asked.
@@ -26,7 +74,7 @@ def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> boo
         return False
     reasons: list[str] = []  # of each no; empty: yes
     stopped = ""
-    with live_models(bot, wanted) as (models, budget):
+    with live_models(bot, options) as (models, budget):
         try:
             for case in cases:
                 reasons.append(_asked(models[0], case))

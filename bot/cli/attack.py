@@ -1,15 +1,17 @@
-"""``bot test --attack``: attacks on the steps that ask a model, with a scripted hostile one or a real one."""
+"""``bot attack``."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models
-from bot.cli.shared.output import INDENT, counted, echo_json, echo_lines, place_object, styled, where
-from bot.loading.folder import Folder
+from bot.cli.shared.evaluating import ModelOptions, budget_option, live_models, split_slugs
+from bot.cli.shared.operate import bot_argument, sound
+from bot.cli.shared.output import INDENT, counted, echo_json, echo_lines, place_object, quiet_log, styled, where
+from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
 from bot.testing.conversations.attack_checks import Violation, visible
 from bot.testing.conversations.attack_suite import AttackResult, AttackSuite
@@ -17,9 +19,50 @@ from bot.testing.conversations.attack_weak_points import WeakPoint, weak_points
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel
 from bot.testing.conversations.transcript import Transcript
+from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import WHO_WIDTH
 
 _NAMED = 3  # how many attacks that show a weak point are named
+
+
+@click.command("attack")
+@bot_argument
+@click.option("-k", "name", metavar="NAME", default="", help="Only attacks with NAME in their name.")
+@click.option("--seed", default=1, metavar="N", help="Another N words the malicious requests differently.")
+@click.option(
+    "--model",
+    "slugs",
+    metavar="[SLUGS]",
+    is_flag=False,
+    flag_value="",
+    help="Ask real models: those of BOT_AI_MODEL, or these, separated by commas.",
+)
+@budget_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: attacks and weak points.")
+@click.pass_context
+def command(
+    ctx: click.Context, folder: Path | None, name: str, seed: int, slugs: str | None, budget: int, as_json: bool
+) -> None:
+    """Attack the steps that ask a model.
+
+    A scripted model obeys every text in its prompt, and the malicious request reaches it by messages, names, values,
+    documents and tools. With --model real ones answer. Handlers and services are not called.
+
+    \b
+      $ bot attack flows -k link
+
+    Exit code 1: an attack succeeded, or none could be made on a step.
+    """
+    if slugs and Path(slugs).is_dir():
+        raise click.UsageError(
+            f"--model: {slugs} is a folder, not a model: write the folder first: bot attack {slugs} --model"
+        )
+    options = None if slugs is None else ModelOptions(split_slugs(slugs), budget)
+    quiet_log()
+    bot = read_folder(find_bot(folder))
+    tests = load_with_tests(bot)
+    attacks = Attacks(bot, sound(bot, tests, as_json), tests.transcripts, name=name, seed=seed, as_json=as_json)
+    ctx.exit(0 if attacks.run(options) else 1)
 
 
 class Attacks:
@@ -38,16 +81,18 @@ class Attacks:
         self._left_alone: set[str] = set()  # steps on which no attack could be made
         self._stopped: list[str] = []  # why the run with a model has
 
-    def run(self, wanted: Wanted | None) -> bool:
-        """Try the attacks with the wanted models, or with the scripted one. Returns True if the bot withstood all.
+    def run(self, options: ModelOptions | None) -> bool:
+        """Try the attacks with real models, or without options with the scripted one.
+
+        Returns True if the bot withstood all.
 
         Raises `bot.settings.BadSettings` and `click.UsageError`.
         """
         started = perf_counter()
-        if wanted is None:
+        if options is None:
             self._try(None)
         else:
-            with live_models(self._bot, wanted) as (models, budget):
+            with live_models(self._bot, options) as (models, budget):
                 try:
                     for model in models:
                         self._try_with(model)
@@ -59,7 +104,7 @@ class Attacks:
             echo_json({"attacks": attacks, "weak_points": weak, "stopped": self._stopped})
         else:
             self._sum_up(perf_counter() - started)
-            if wanted is not None:
+            if options is not None:
                 click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
         failed = any(tried.findings for _, tried in self._tried)
         return not (failed or self._stopped or self._left_alone)

@@ -1,20 +1,23 @@
-"""``bot test --intents``: a table that counts, for the examples of each flow, the flows that models find."""
+"""``bot intents``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models, say_end
-from bot.cli.shared.output import counted, echo_json, echo_lines, styled, where
+from bot.cli.shared.evaluating import ModelOptions, budget_option, live_models, model_option, say_end
+from bot.cli.shared.operate import bot_argument, sound
+from bot.cli.shared.output import counted, echo_json, echo_lines, quiet_log, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Mark
 from bot.language.steps.classify_step import NONE
 from bot.language.steps.intent_step import INTENTS, PICK, Intent, IntentStep
-from bot.loading.folder import Folder
+from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
 from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
+from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.simulation.simulation import STUB_MODEL
 
 ASKS = "asks"
@@ -40,7 +43,33 @@ class TriedExample:
         return self.found in (self.flow, ASKS)
 
 
-def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_json: bool) -> bool:
+@click.command("intents")
+@bot_argument
+@click.option("-k", "name", metavar="NAME", default="", help="Only flows with NAME in their name.")
+@model_option
+@budget_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: each example, and the flow that was found.")
+@click.pass_context
+def command(
+    ctx: click.Context, folder: Path | None, name: str, models: tuple[str, ...], budget: int, as_json: bool
+) -> None:
+    """Show which flows a model confuses.
+
+    A real model says which flow each of the examples under `start` is about, without that example. A table has a row
+    for each flow, and a column for each flow that was found.
+
+    \b
+      $ bot intents flows --model acme/swift
+
+    Exit code 1: an example is taken for another flow, or not all could be asked.
+    """
+    quiet_log()
+    bot = read_folder(find_bot(folder))
+    program = sound(bot, load_with_tests(bot), as_json)
+    ctx.exit(0 if _all_found(bot, program, name, ModelOptions(models, budget), as_json) else 1)
+
+
+def _all_found(bot: Folder, program: Program, name: str, options: ModelOptions, as_json: bool) -> bool:
     """Ask models about the examples of the flows with ``name`` in their name, and print the results.
 
     Returns whether all are right.
@@ -60,7 +89,7 @@ def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_jso
         return False
     tried: list[TriedExample] = []
     stopped: list[str] = []
-    with live_models(bot, wanted) as (models, budget):
+    with live_models(bot, options) as (models, budget):
         for model in models:
             try:
                 tried += (_ask(model, kind, intent, example) for intent, example in asked)

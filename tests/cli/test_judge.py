@@ -1,4 +1,4 @@
-"""``bot test --judge-agreement``: a judge beside a person."""
+"""`bot judge`."""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_agreement_kappa_and_disagreements_are_printed(verdicts: Path, service: CompletionService) -> None:
-    judged = call("test", "bot", "--judge-agreement", verdicts.name)
+    judged = call("judge", verdicts.name, "bot")
     assert judged.code == 0
     assert judged.lines[:3] == [
         "judged.yaml:8: Is it polite?",
@@ -56,7 +56,7 @@ def test_agreement_kappa_and_disagreements_are_printed(verdicts: Path, service: 
 
 
 def test_a_program_reads_the_agreement(verdicts: Path, service: CompletionService) -> None:
-    found = json.loads(call("test", "bot", "--judge-agreement", verdicts.name, "--judge", SWIFT, "--json").out)
+    found = json.loads(call("judge", verdicts.name, "bot", "--judge", SWIFT, "--json").out)
     assert (found["judge"], found["questions"], found["agreed"]) == (SWIFT, 3, 2)
     assert found["disagreements"] == [
         {
@@ -82,7 +82,7 @@ def test_a_mistake_in_the_file_is_named_and_nothing_is_asked(
     verdicts: Path, service: CompletionService, text: str, problem: str
 ) -> None:
     verdicts.write_text(text)
-    refused = call("test", "bot", "--judge-agreement", verdicts.name)
+    refused = call("judge", verdicts.name, "bot")
     assert refused.code == 1
     assert refused.lines[0].startswith(f"judged.yaml:{problem}"), refused.lines
     assert service.requests("chat/completions") == []

@@ -1,4 +1,4 @@
-"""``bot test --compare``: models or versions side by side."""
+"""`bot evaluate --compare`: models or versions side by side."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.shared.comparing import RateRow
+from bot.cli.evaluate import RateRow
 from bot.testing.emulator.completion import CompletionService
 from tests.cli.terminal import call, make_bot
 
@@ -46,7 +46,7 @@ def greeter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_two_models_stand_side_by_side_with_all_tries(greeter: Path, service: CompletionService) -> None:
-    held = call("test", "now", "--model", f"{SWIFT},{WISE}", "--compare")
+    held = call("evaluate", "now", "--model", f"{SWIFT},{WISE}", "--compare")
     assert held.code == 0
     head, greets, kind, total, tokens, seconds, meaning, used = held.lines
     assert head.split() == [SWIFT, WISE]
@@ -60,7 +60,7 @@ def test_two_models_stand_side_by_side_with_all_tries(greeter: Path, service: Co
 
 def test_a_bot_that_is_worse_than_its_other_version_fails(greeter: Path, service: CompletionService) -> None:
     make_bot(greeter / "rude", FLOWS.replace("You greet.", "You are rude."), tests=TESTS)
-    worse = call("test", "rude", "--model", SWIFT, "--compare", "now", "--json", "-k", "greets")
+    worse = call("evaluate", "rude", "--model", SWIFT, "--compare", "now", "--json", "-k", "greets")
     assert worse.code == 1
     compared = json.loads(worse.out)
     assert compared["compared"][0] == {
@@ -80,21 +80,21 @@ def test_a_difference_counts_if_the_whole_table_has_it_by_chance_in_one_of_twent
 
 
 def test_what_is_not_compared_is_said(greeter: Path, service: CompletionService) -> None:
-    one = call("test", "now", "--model", SWIFT, "--compare")
+    one = call("evaluate", "now", "--model", SWIFT, "--compare")
     assert one.code == 2 and "name two models" in one.err
-    itself = call("test", "now", "--model", "--compare", "now")
+    itself = call("evaluate", "now", "--compare", "now")
     assert itself.code == 2 and "now is the bot itself" in itself.err
     make_bot(greeter / "other", FLOWS, tests=TESTS.replace("it ", "it never "))
-    other = call("test", "now", "--model", "--compare", "other")
+    other = call("evaluate", "now", "--compare", "other")
     assert (other.code, other.err) == (1, "there is nothing to compare: no evaluation has the same name in both\n")
     make_bot(greeter / "broken", FLOWS.replace("start:", "stat:"))
-    broken = call("test", "now", "--model", "--compare", "broken")
+    broken = call("evaluate", "now", "--compare", "broken")
     assert broken.code == 1 and broken.err.startswith("broken/flows/main.yml:3:1: E104 ")
 
 
 def test_a_comparison_that_costs_too_much_stops_after_one_try(greeter: Path, service: CompletionService) -> None:
     make_bot(greeter / "now", FLOWS, tests=TESTS.replace("times: 5", "times: 99"))
-    short = call("test", "now", "--model", f"{SWIFT},{WISE}", "--compare", "--budget", "9000")
+    short = call("evaluate", "now", "--model", f"{SWIFT},{WISE}", "--compare", "--budget", "9000")
     assert short.code == 1 and short.lines[-1].startswith("2 of 2 evaluations are not compared: ")
     assert 'tokens are left, and the other tries of "it greets" may cost ' in short.lines[-1]
     assert len(service.requests("chat/completions")) == 1

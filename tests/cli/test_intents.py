@@ -1,4 +1,4 @@
-"""``bot test --intents``: what a model takes for what."""
+"""`bot intents`."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Complet
 
 
 def test_a_table_shows_what_is_taken_for_what(service: CompletionService) -> None:
-    held = call("test", "--intents")
+    held = call("intents")
     assert held.code == 1
     assert held.lines[:-1] == [
         "acme/swift  order  hours  none  asks",
@@ -61,14 +61,14 @@ def test_an_example_is_left_out_of_the_question_about_it(service: CompletionServ
         return ANSWERS[user]
 
     service.answer_with(speak)
-    call("test", "--intents", "-k", "order")
+    call("intents", "-k", "order")
     assert [user for _, user in seen] == ["two margheritas", "I am hungry", "is it too late"]
     assert all(f'"{user}"' not in system and '"when do you close"' in system for system, user in seen)
 
 
 def test_all_right_is_no_failure_and_a_program_reads_each(service: CompletionService) -> None:
     service.answer_with(lambda body: "hours 90" if "close" in body["messages"][-1]["content"] else "order")
-    held = call("test", "--intents", "--json")
+    held = call("intents", "--json")
     found = json.loads(held.out)
     assert (held.code, found["stopped"]) == (0, [])
     assert found["intents"][-1] == {
@@ -78,7 +78,7 @@ def test_all_right_is_no_failure_and_a_program_reads_each(service: CompletionSer
 
 
 def test_a_run_that_stops_says_why(service: CompletionService) -> None:
-    held = call("test", "--intents", "--budget", "10")
+    held = call("intents", "--budget", "10")
     assert held.code == 1
     assert held.lines[0] == "0 of 10 tokens used up."  # and no table of nothing
     assert "allow more with --budget, or ask less with -k" in held.lines[-1]
@@ -86,22 +86,17 @@ def test_a_run_that_stops_says_why(service: CompletionService) -> None:
 
 def test_a_model_that_refuses_an_example_is_not_taken_for_one_that_names_no_flow(service: CompletionService) -> None:
     service.fail("content_filter", 400)
-    held = call("test", "--intents", "-k", "hours")
+    held = call("intents", "-k", "hours")
     assert held.code == 1
     assert held.lines[2].endswith('hours: "when do you close" is taken for none (the model fails: content_filter)')
 
 
 def test_a_name_that_no_flow_has_is_said(service: CompletionService) -> None:
-    held = call("test", "--intents", "-k", "pizza")
+    held = call("intents", "-k", "pizza")
     assert (held.code, held.lines) == (1, ['No flow with examples has "pizza" in its name: there are order, hours.'])
 
 
 def test_a_bot_without_examples_says_where_they_are_written(tmp_path: Path) -> None:
     make_bot(tmp_path / "plain", "flow: main\nstart: {words: [hi]}\nsteps: {a: {say: Hi., then: end}}\n")
-    held = call("test", "--intents", tmp_path / "plain")
+    held = call("intents", tmp_path / "plain")
     assert (held.code, "about" in held.out) == (1, True)
-
-
-def test_options_about_tests_are_refused(tmp_path: Path) -> None:
-    make_bot(tmp_path / "plain", FLOWS)
-    assert "--intents runs no tests" in call("test", "--intents", "--coverage", tmp_path / "plain").err

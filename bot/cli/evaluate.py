@@ -1,4 +1,4 @@
-"""``bot test --compare``: models, or two versions of a bot, side by side."""
+"""``bot evaluate``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,8 +6,17 @@ from typing import Any
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models, say_end
-from bot.cli.shared.output import aligned, echo_json, echo_lines, problem_lines
+from bot.cli.shared.evaluating import (
+    Evaluations,
+    ModelOptions,
+    budget_option,
+    judge_option,
+    live_models,
+    model_option,
+    say_end,
+)
+from bot.cli.shared.operate import bot_argument, sound
+from bot.cli.shared.output import aligned, echo_json, echo_lines, problem_lines, quiet_log
 from bot.core.immutable import immutable
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
@@ -18,6 +27,79 @@ from bot.testing.conversations.transcript import Transcript
 from bot.testing.conversations.transcript_reader import load_with_tests
 
 _ALL = "all"
+
+
+@click.command("evaluate")
+@bot_argument
+@click.option("-k", "name", metavar="NAME", default="", help="Only evaluations with NAME in their name.")
+@model_option
+@judge_option
+@budget_option
+@click.option("--record", is_flag=True, help="Save the answers, with which `bot test` runs them again without a model.")
+@click.option(
+    "--compare",
+    "other",
+    metavar="[DIR]",
+    is_flag=False,
+    flag_value="",
+    help="Compare these models, or the bot with another version of it in DIR.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print an object: the evaluations, or what was compared.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    folder: Path | None,
+    name: str,
+    models: tuple[str, ...],
+    judge: str | None,
+    budget: int,
+    record: bool,
+    other: str | None,
+    as_json: bool,
+) -> None:
+    """Run a bot's evaluations with real models: the documents in its files that begin with "evaluate:".
+
+    Each is a conversation that is run several times, and a share of the tries must pass. --compare runs each all of
+    its times with both, and shows both rates in a table.
+
+    \b
+      evaluate: a guest asks for a price
+      pass: 60%
+      talk:
+        - user: What does a coffee cost?
+        - expect: {says: "2.50"}
+
+    \b
+      $ bot evaluate flows --model acme/swift,acme/wise
+
+    Exit code 1: an evaluation has not passed, or not all could be run.
+    """
+    if other is not None and record:
+        raise click.UsageError("--compare records nothing: leave out --record")
+    options = ModelOptions(models, budget, judge)
+    quiet_log()
+    bot = read_folder(find_bot(folder))
+    tests = load_with_tests(bot)
+    program = sound(bot, tests, as_json)
+    names = [*evaluations_in(tests.transcripts)]
+    evaluations = [
+        each for each in evaluations_in(tests.transcripts).values() if name.casefold() in each.name.casefold()
+    ]
+    if not evaluations:
+        why = f'{bot.name} has no evaluation: a document that begins with "evaluate:" is one.'
+        if names:
+            why = f'{bot.name} has no evaluation with "{name}" in its name: there are {", ".join(names)}.'
+        click.echo(why, err=as_json)
+        ctx.exit(1)
+    if other is not None:
+        ctx.exit(0 if compare(bot, program, evaluations, options, other, as_json) else 1)
+    done = Evaluations(bot, program, quiet=as_json)
+    done.ask(evaluations, options, names if record else None)
+    if as_json:
+        echo_json(done.objects())
+    else:
+        done.end()
+    ctx.exit(1 if done.failed or done.stopped else 0)
 
 
 @immutable
@@ -61,7 +143,7 @@ def evaluations_in(transcripts: Sequence[Transcript]) -> dict[str, Transcript]:
 
 
 def compare(
-    bot: Folder, program: Program, evaluations: Sequence[Transcript], wanted: Wanted, other: str, as_json: bool
+    bot: Folder, program: Program, evaluations: Sequence[Transcript], options: ModelOptions, other: str, as_json: bool
 ) -> bool:
     """Run each evaluation all of its times with each model, or with each of two versions, and print a table.
 
@@ -70,7 +152,7 @@ def compare(
     Raises `bot.settings.BadSettings` and `click.UsageError`.
     """
     if other and Path(other).resolve() == bot.path.resolve():
-        raise click.UsageError(f"--compare: {other} is the bot itself: write it first: bot test {other} --compare")
+        raise click.UsageError(f"--compare: {other} is the bot itself: write it first: bot evaluate {other} --compare")
     before = ComparedBot.loaded(Path(other)) if other else None
     if other and before is None:
         return False
@@ -79,10 +161,10 @@ def compare(
     if not names:
         click.echo("there is nothing to compare: no evaluation has the same name in both", err=True)
         return False
-    with live_models(bot, wanted) as (models, budget):
+    with live_models(bot, options) as (models, budget):
         if before is None and len(models) < 2:
             raise click.UsageError("--compare: name two models, --model a,b, or another version of the bot")
-        if before is not None and len(wanted.models) > 1:
+        if before is not None and len(options.models) > 1:
             raise click.UsageError("--compare DIR: name one model")
         pairs = [(this, model) for model in models] if before is None else [(before, models[0]), (this, models[0])]
         results: list[list[EvaluationResult]] = []
