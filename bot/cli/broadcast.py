@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -16,6 +16,7 @@ from bot.cli.shared.contact_times import moments, moments_in_words, over_in_word
 from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients, read_table
 from bot.cli.shared.operate import (
     CommandRefused,
+    OrderedGroup,
     bot_option,
     loaded,
     open_store,
@@ -40,6 +41,7 @@ from bot.core.engine_requests import (
     StopBroadcast,
 )
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.text import parameter_line, printable
 from bot.language.source.problems import did_you_mean
 from bot.language.source.wall_clock import duration_words
@@ -54,183 +56,240 @@ if TYPE_CHECKING:
 
 
 CHUNK_BYTES = 48 * 1024  # of recipients, in a request that may have 64 KiB
-USAGE = (
-    "write TEMPLATE, or --flow FLOW, with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop "
-    "NAME; or --resume NAME; or the NAME alone to see its status, or nothing for a list"
-)
-
 
 Counts = TypeVar("Counts", RecipientsAdded, RecipientsCorrected)
 
 
-@click.command("broadcast")
-@click.argument("template", metavar="[TEMPLATE]", required=False)
-@click.argument(
-    "file", metavar="[CONTACTS.CSV]", required=False, type=click.Path(path_type=Path, dir_okay=False, exists=True)
-)
-@click.option("--flow", metavar="FLOW", help="Start this flow for each contact, instead of sending a template.")
-@click.option(
-    "--with", "given", metavar="NAME=VALUE", multiple=True, help="A value for a variable of FLOW; once for each."
-)
-@click.option("--language", metavar="CODE", help="The template's language.  [default: en]")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group("broadcast", cls=OrderedGroup)
+def command() -> None:
+    """Send a template to many contacts, or start a flow for each.
+
+    The running server sends; replies go first. The first message is sent alone, the others when the gateway has
+    accepted it. Contacts who have opted out get nothing, and nobody gets a broadcast twice: run the same command again
+    to continue, or with another --name to send again. Refusals of the gateway pause a broadcast.
+
+    \b
+      $ bot broadcast send sale contacts.csv --body "{{name}}" --body "20 %"
+      $ bot broadcast start course contacts.csv --with "day=3"
+      $ bot broadcast show "sale: contacts"
+      $ bot broadcast stop "sale: contacts"
+    """
+
+
+@immutable
+class Campaign:
+    """The contacts of a broadcast, its time and its name, as they were written. ``edited`` names the one to correct."""
+
+    file: Path | None
+    where: str | None
+    at: str | None
+    late: timedelta | None
+    name: str | None
+    edited: str | None
+    yes: bool
+    wait: bool
+    folder: Path | None
+
+    def check(self) -> None:
+        """Refuse options that lack something, or would do nothing. Raises `click.UsageError`."""
+        if self.file is None and self.where is None:
+            raise click.UsageError("name the contacts: write CONTACTS.CSV, or --where EXPRESSION")
+        if self.edited is not None and self.name is not None:
+            raise click.UsageError("--edit names the broadcast: leave out --name")
+        if self.late is not None and self.at is None:
+            raise click.UsageError(
+                "--late is for --at: it says how late a message is sent if no server ran at its time"
+            )
+
+
+def _campaign(command: F) -> F:
+    """The arguments and options of `Campaign`."""
+    contacts = click.Path(path_type=Path, dir_okay=False, exists=True)
+    for option in (
+        bot_option,
+        click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server."),
+        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+        click.option(
+            "--edit",
+            "edited",
+            metavar="NAME",
+            help="Correct the broadcast of this name instead, for those who did not get it; then it is stopped.",
+        ),
+        click.option("--name", help="The broadcast's name.  [default: what is sent, and the file or the expression]"),
+        click.option(
+            "--late",
+            metavar="DURATION",
+            callback=span,
+            help="With --at: how late it is sent if no server ran at the time.  [default: 1h]",
+        ),
+        click.option(
+            "--at", metavar="TIME", help='Later, on each contact\'s own clock: 9:00, or a time like "2030-12-24 18:00".'
+        ),
+        click.option(
+            "--where",
+            metavar="EXPRESSION",
+            help="Only contacts for whom this holds: of the file, else of all who have written.",
+        ),
+        click.argument("file", metavar="[CONTACTS.CSV]", required=False, type=contacts),
+    ):
+        command = option(command)
+    return command
+
+
+@command.command("send", short_help="Send a template to many contacts.")
+@click.argument("template")
+@click.option("--language", metavar="CODE", default="en", show_default=True, help="The template's language.")
 @click.option("--body", metavar="TEXT", multiple=True, help="A parameter, with {{column}} for a cell; once for each.")
 @click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")
-@click.option(
-    "--where",
-    metavar="EXPRESSION",
-    help="Only contacts for whom this holds: of the file, else of all who have written.",
-)
-@click.option(
-    "--at", metavar="TIME", help='Later, on each contact\'s own clock: 9:00, or a time like "2030-12-24 18:00".'
-)
-@click.option(
-    "--late",
-    metavar="DURATION",
-    callback=span,
-    help="With --at: how late it is sent if no server ran at the time.  [default: 1h]",
-)
-@click.option("--name", help="The broadcast's name.  [default: the template, and the file or the expression]")
-@click.option(
-    "--edit", "edited", metavar="NAME", help="Correct the broadcast of this name: template, parameters, file."
-)
-@click.option("--stop", "stopped", metavar="NAME", help="Only stop the broadcast of this name.")
-@click.option("--resume", "resumed", metavar="NAME", help="Only resume the broadcast of this name.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="With a NAME alone: totals and every recipient; without one: the list."
-)
-@bot_option
+@_campaign
 @click.pass_context
-def command(
-    ctx: click.Context,
-    template: str | None,
-    file: Path | None,
-    flow: str | None,
-    given: tuple[str, ...],
-    language: str | None,
-    body: tuple[str, ...],
-    head: str | None,
-    where: str | None,
-    at: str | None,
-    late: timedelta | None,
-    name: str | None,
-    edited: str | None,
-    stopped: str | None,
-    resumed: str | None,
-    yes: bool,
-    wait: bool,
-    as_json: bool,
-    folder: Path | None,
+def send_template(
+    ctx: click.Context, /, template: str, language: str, body: tuple[str, ...], head: str | None, **written: Any
 ) -> None:
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
     The file is CSV or a workbook (.xlsx). Columns named 1, 2, ... are the body's parameters; or write each with --body,
-    or answer the question which columns they are. --where chooses contacts by what the
-    bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at sends later: at
-    the next 9:00, or at a day and time, on each contact's own clock. If no server runs then, it is sent up to an hour
-    late (--late), because a restart should cost nothing, and a morning's message should not come in the evening. The
-    running server sends; replies go first. The first message is sent alone, the others when the gateway has accepted
-    it. Contacts who have opted out get nothing, and nobody gets a broadcast twice: run the same command again to
-    continue, or with another --name to send again.
-
-    --flow starts a flow for each contact instead, with the values of --with, which may have {{column}} as --body has.
-    If a contact is in a flow, FLOW's own "busy" decides.
-
-    Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
-    NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status, and how
-    many were delivered, read and answered; without a NAME all broadcasts are listed.
+    or answer the question which columns they are. --where chooses contacts by what the bot knows of them:
+    contact.tags, and variables with keep; without a file --body can name these. --at sends at the next 9:00, or at a
+    day and time, on each contact's own clock. If no server runs then, it is sent up to an hour late (--late), because
+    a restart should cost nothing, and a morning's message should not come in the evening.
 
     \b
-      $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
-      $ bot broadcast sale --where "'vip' in contact.tags and town == 'Rome'"
-      $ bot broadcast sale contacts.csv --at 9:00
-      $ bot broadcast sale contacts.csv --at "2030-12-24 18:00" --late 3h
-      $ bot broadcast --flow /course contacts.csv --with "day=3"
-      $ bot broadcast "sale: contacts"
-      $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
-      $ bot broadcast --resume "sale: contacts"
+      $ bot broadcast send sale contacts.csv --body "{{name}}" --body "20 %"
+      $ bot broadcast send sale --where "'vip' in contact.tags and town == 'Rome'"
+      $ bot broadcast send sale contacts.csv --at 9:00
+      $ bot broadcast send sale contacts.csv --at "2030-12-24 18:00" --late 3h
+      $ bot broadcast send sale contacts.csv --body "20 %" --edit "sale: contacts"
 
     Exit code 0: success. 1: the file or the bot has problems, you said no, or messages could not be sent.
     """
-    if flow is not None:
-        file, template = _file_of_flow(template, file), None
-    _check_options(flow, template, given, {"--language": language, "--body": body, "--header": head})
-    asked = [what for what in (stopped, resumed, template, flow) if what is not None]
-    sends = file is not None or where is not None
-    if not (asked or sends or edited or name or at):
-        _list(folder, as_json)
-        return
-    if len(asked) != 1 or (template is None and flow is None and sends) or (edited is not None and (not sends or name)):
-        raise click.UsageError(USAGE)
-    if (at is not None or flow is not None) and not (asked[0] in (template, flow) and sends):
-        raise click.UsageError(USAGE)
-    if as_json and (sends or stopped or resumed):
-        raise click.UsageError(
-            "--json shows a broadcast, or the list: leave it out where a broadcast is sent, stopped or resumed"
-        )
-    if late is not None and at is None:
-        raise click.UsageError("--late is for --at: it says how late a message is sent if no server ran at its time")
-    if stopped is not None:
-        _stop(folder, stopped)
-        return
-    if resumed is not None:
-        answer = operate(folder, ResumeBroadcast(resumed, by=user_name()))
-        then = f", {counted(answer.to_come, 'contact')} at their time" if answer.to_come else ""
-        click.echo(f"{counted(answer.resumed, 'contact')} will get it now{then}.")
-        follow(ctx, folder, resumed, wait)
-        return
-    if not sends:
-        show(folder, asked[0], as_json)
-        return
-    bot, what = used_bot(folder), dict[str, Any]()
-    if flow is not None:
-        flow = flow.removeprefix("/")
-        what |= {"flow": flow}
-        recipients = _recipients(bot, file, where, _flow_values(bot, flow, given))
-    else:
-        what |= {"template": {"name": template, "language": language or "en"}}
-        what["template"] |= {"header": header(head)} if head else {}
-        texts = body if body or yes or file is None else _columns_asked_for(asked[0], file)
-        recipients = _recipients(bot, file, where, BodyTexts(texts))
-        _check_template(bot, what["template"], recipients[0], str(file or "--where"))
-    name = edited or name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
-    with open_store(folder) as store:
+    campaign = Campaign(**written)
+    campaign.check()
+    bot = used_bot(campaign.folder)
+    notice = {"name": template, "language": language} | ({"header": header(head)} if head else {})
+    asks = not body and not campaign.yes and campaign.file is not None
+    texts = _columns_asked_for(template, campaign.file) if asks and campaign.file is not None else body
+    recipients = _recipients(bot, campaign.file, campaign.where, BodyTexts(texts))
+    _check_template(bot, notice, recipients[0], str(campaign.file or "--where"))
+    _run(ctx, bot, campaign, template, {"template": notice}, recipients)
+
+
+@command.command("start", short_help="Start a flow for each of many contacts.")
+@click.argument("flow")
+@click.option(
+    "--with",
+    "given",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A value for a variable of FLOW, with {{column}} for a cell; once for each.",
+)
+@_campaign
+@click.pass_context
+def start_flow(ctx: click.Context, /, flow: str, given: tuple[str, ...], **written: Any) -> None:
+    """Start FLOW for the contacts in the file, which has a column "phone", or for those of --where.
+
+    If a contact is in a flow, FLOW's own "busy" decides. File, --where, --at and --late are as for `bot broadcast
+    send`.
+
+    \b
+      $ bot broadcast start course contacts.csv --with "name={{name}}"
+
+    Exit code 0: success. 1: the file or the bot has problems, you said no, or a flow could not be started.
+    """
+    campaign = Campaign(**written)
+    campaign.check()
+    bot, flow = used_bot(campaign.folder), flow.removeprefix("/")
+    recipients = _recipients(bot, campaign.file, campaign.where, _flow_values(bot, flow, given))
+    _run(ctx, bot, campaign, flow, {"flow": flow}, recipients)
+
+
+def _run(
+    ctx: click.Context,
+    bot: Folder,
+    campaign: Campaign,
+    sent: str,
+    what: dict[str, Any],
+    recipients: Sequence[Recipient],
+) -> None:
+    """Begin or correct a broadcast, and follow it. ``sent`` names what it sends."""
+    about = [sent, *([campaign.file.stem] if campaign.file else []), *([campaign.where] if campaign.where else [])]
+    name = campaign.edited or campaign.name or ": ".join(about)
+    with open_store(campaign.folder) as store:
         known = store.broadcasts.get(name)
-    if at is not None or (known is not None and known.at):
-        clock = read_contacts_time(at or (known.at if known is not None else ""))
-        bound = _bound(late) if at is not None or known is None else known.late
+    if campaign.at is not None or (known is not None and known.at):
+        clock = read_contacts_time(campaign.at or (known.at if known is not None else ""))
+        bound = _bound(campaign.late) if campaign.at is not None or known is None else known.late
         what |= {"at": clock.text, "late": bound.total_seconds()}
         recipients = with_times(bot, clock, recipients, datetime.now(UTC))
-    if edited is not None:
-        _edit(folder, edited, what, recipients, yes, moved=at is not None)
+    if campaign.edited is not None:
+        _edit(campaign.folder, name, what, recipients, campaign.yes, moved=campaign.at is not None)
         return
-    _begin(folder, name, what, recipients, yes)
+    _begin(campaign.folder, name, what, recipients, campaign.yes)
+    follow(ctx, campaign.folder, name, campaign.wait)
+
+
+@command.command("list", short_help="List all broadcasts.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
+def list_all(folder: Path | None, as_json: bool) -> None:
+    """List all broadcasts with their states and times, the newest first."""
+    with open_store(folder) as store:
+        listed = store.broadcasts.all()
+    if as_json:
+        echo_json({"broadcasts": [asdict(each) for each in listed]})
+        return
+    zone = _zone(folder)
+    if listed:
+        click.echo(f"{'state':9}  {'begin':16}  {'end':16}  name")
+    for each in listed:
+        began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
+        notes = [f"{each.missed:,} missed"] if each.missed else []
+        if each.next_at:
+            notes.insert(0, f"{each.to_come:,} to come, next at {each.next_at.astimezone(zone):%Y-%m-%d %H:%M}")
+        click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}" + (f"  ({'; '.join(notes)})" if notes else ""))
+    if not listed:
+        click.echo("There are no broadcasts.")
+
+
+@command.command("show", short_help="Show what became of a broadcast.")
+@click.argument("name")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: totals, and every recipient.")
+def show_one(name: str, folder: Path | None, as_json: bool) -> None:
+    """Show the status of the broadcast NAME: who did not get it and why, and how many messages were delivered, read
+    and answered.
+    """
+    show(folder, name, as_json)
+
+
+@command.command("stop", short_help="Stop a broadcast.")
+@click.argument("name")
+@bot_option
+def stop(name: str, folder: Path | None) -> None:
+    """Stop the broadcast NAME: all its messages that are not being sent are withdrawn."""
+    answer = operate(folder, StopBroadcast(name, by=user_name()))
+    click.echo(f"{counted(answer.stopped, 'contact')} will not get it.")
+    if answer.in_flight:
+        click.echo(f"{counted(answer.in_flight, 'message')} may have been sent and cannot be withdrawn.")
+
+
+@command.command("resume", short_help="Resume a broadcast that was stopped or paused.")
+@click.argument("name")
+@bot_option
+@click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server.")
+@click.pass_context
+def resume(ctx: click.Context, name: str, folder: Path | None, wait: bool) -> None:
+    """Resume the broadcast NAME, which was stopped or paused.
+
+    Exit code 1: messages could not be sent.
+    """
+    answer = operate(folder, ResumeBroadcast(name, by=user_name()))
+    then = f", {counted(answer.to_come, 'contact')} at their time" if answer.to_come else ""
+    click.echo(f"{counted(answer.resumed, 'contact')} will get it now{then}.")
     follow(ctx, folder, name, wait)
-
-
-def _file_of_flow(first: str | None, second: Path | None) -> Path | None:
-    """The file of a command with --flow, which has no template before it. Raises `click.UsageError`."""
-    if second is not None:
-        raise click.UsageError(f"--flow starts a flow instead of the template {first}: leave one of both out")
-    if first is None:
-        return None
-    if not Path(first).is_file():
-        raise click.UsageError(f'there is no file "{first}": with --flow, write CONTACTS.CSV or --where')
-    return Path(first)
-
-
-def _check_options(
-    flow: str | None, template: str | None, given: Collection[str], of_template: Mapping[str, object]
-) -> None:
-    """Refuse options that would do nothing. Raises `click.UsageError`."""
-    for option in [option for option, value in of_template.items() if value]:
-        if flow is not None:
-            raise click.UsageError(f"{option} is for a template: the values of a flow are written --with NAME=VALUE")
-        if template is None:
-            raise click.UsageError(USAGE)
-    if given and flow is None:
-        raise click.UsageError("--with is for --flow FLOW: the parameters of a template are written with --body")
 
 
 def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
@@ -310,7 +369,7 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
         if left := counts.get(state):
             raise CommandRefused(
                 f'The broadcast "{name}" was {state} before {counted(left, "contact")} had it. To go on with it, write '
-                f'bot broadcast --resume "{name}"; to correct it first, --edit "{name}"; for another one, --name. '
+                f'bot broadcast resume "{name}"; to correct it first, --edit "{name}"; for another one, --name. '
                 "Nothing was sent."
             )
     _preview(folder, what, recipients)
@@ -338,7 +397,7 @@ def _edit(
         what = {key: value for key, value in what.items() if key not in ("at", "late")}
     with open_store(folder) as store:
         if store.broadcasts.get(name) is None:
-            raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
+            raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast list` lists them)')
         left = {contact for contact, outcome, _ in store.broadcasts.recipients(name) if outcome in NOT_YET}
     _preview(folder, what, recipients)
     if gone := left - {recipient["contact"] for recipient in recipients}:
@@ -353,14 +412,7 @@ def _edit(
         click.echo(
             f"{counted(begun.in_flight, 'message')} may have been sent without the correction and cannot be withdrawn."
         )
-    click.echo(f'It is stopped. To go on with it: bot broadcast --resume "{name}"')
-
-
-def _stop(folder: Path | None, name: str) -> None:
-    answer = operate(folder, StopBroadcast(name, by=user_name()))
-    click.echo(f"{counted(answer.stopped, 'contact')} will not get it.")
-    if answer.in_flight:
-        click.echo(f"{counted(answer.in_flight, 'message')} may have been sent and cannot be withdrawn.")
+    click.echo(f'It is stopped. To go on with it: bot broadcast resume "{name}"')
 
 
 def _check_template(bot: Folder, template: Mapping[str, Any], first: Recipient, file: str) -> None:
@@ -473,26 +525,6 @@ HOLD_ALL = (
 """The alarms with which nothing is sent, or perhaps not this broadcast. Then there is no progress to watch."""
 
 
-def _list(folder: Path | None, as_json: bool) -> None:
-    """Print all broadcasts with their states and times, the newest first."""
-    with open_store(folder) as store:
-        listed = store.broadcasts.all()
-    if as_json:
-        echo_json({"broadcasts": [asdict(each) for each in listed]})
-        return
-    zone = _zone(folder)
-    if listed:
-        click.echo(f"{'state':9}  {'begin':16}  {'end':16}  name")
-    for each in listed:
-        began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
-        notes = [f"{each.missed:,} missed"] if each.missed else []
-        if each.next_at:
-            notes.insert(0, f"{each.to_come:,} to come, next at {each.next_at.astimezone(zone):%Y-%m-%d %H:%M}")
-        click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}" + (f"  ({'; '.join(notes)})" if notes else ""))
-    if not listed:
-        click.echo("There are no broadcasts.")
-
-
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print the state of a broadcast, why messages were not sent, and what became of those that were.
 
@@ -506,7 +538,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         recipients = store.broadcasts.recipients(name)
         reached, to_come = store.broadcasts.reached(name), store.broadcasts.to_come(name)
     if broadcast is None:
-        raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
+        raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast list` lists them)')
     content = broadcast.content
     if isinstance(content, FlowToStart):
         named, words = {"flow": content.flow}, f"flow {content.flow}"
@@ -630,7 +662,9 @@ def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " Waiting messages are sent while a server runs." if counts.get("waiting") else ""
-    held = next((f" It was {state}: --resume continues it." for state in NOT_YET[2:] if counts.get(state)), "")
+    held = next(
+        (f" It was {state}: `bot broadcast resume` continues it." for state in NOT_YET[2:] if counts.get(state)), ""
+    )
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"

@@ -15,6 +15,7 @@ from bot.cli.shared.csv_rows import CsvRow, read_table
 from bot.cli.shared.operate import (
     AskGateway,
     CommandRefused,
+    OrderedGroup,
     ask_or_do,
     bot_option,
     number,
@@ -40,12 +41,7 @@ _WIDTHS = (16, 24, 28, 1)
 Contact = Mapping[str, Any]
 
 
-class _OrderedGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("contacts", cls=_OrderedGroup)
+@click.group("contacts", cls=OrderedGroup)
 def command() -> None:
     """The gateway's contacts (list, pull, push), and this bot's data about one contact (export, erase).
 

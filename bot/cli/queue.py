@@ -107,7 +107,7 @@ def command(
         click.echo(DONE[action].format(counted(len(answer.done), THINGS[action])))
     for name in () if as_json else answer.held:
         click.echo(
-            f'They wait because the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" resumes it).'
+            f'They wait because the broadcast "{name}" is stopped or paused (bot broadcast resume "{name}" resumes it).'
         )
     if (stay := answer.opted_out) and not as_json:
         whose = "its contact has" if len(stay) == 1 else "their contacts have"
@@ -155,7 +155,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
-        why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
+        why = f' (bot broadcast show "{name}" says why)' if "paused" in numbers else ""
         if "scheduled" in numbers and (at := next_at.get(name)) is not None:
             why = f" (the next at {local_time(at)})"
         by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in numbers.items())

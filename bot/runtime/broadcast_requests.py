@@ -77,7 +77,7 @@ def add_recipients(
     if begun is not None and begun.at != at:
         raise RequestRefused(f'the broadcast "{name}" was requested for another time: `--edit "{name}"` corrects it')
     if begun is not None and begun.state == STOPPED:
-        raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
+        raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast resume "{name}"` goes on with it')
     if begun is not None and begun.state == EDITING:
         raise RequestRefused(_broken_off(name))
     rows = [_read(batch, recipient, content) for recipient in recipients]
@@ -234,9 +234,7 @@ def _in_edit(batch: Batch, name: str, edit: int) -> Broadcast:
 
 
 def _broken_off(name: str) -> str:
-    return (
-        f'a correction of the broadcast "{name}" was broken off: write it again (`bot broadcast ... --edit "{name}"`)'
-    )
+    return f'a correction of the broadcast "{name}" was broken off: write it again (`bot broadcast send` or `start`, with `--edit "{name}"`)'
 
 
 def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:

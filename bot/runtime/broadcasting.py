@@ -98,7 +98,7 @@ def begin_due(batch: Batch) -> None:
             if missed := batch.store.broadcasts.count_missed(broadcast, batch.now):
                 log.warning(
                     'no server ran when the broadcast "%s" was due for %d contacts: they get nothing '
-                    "(`bot broadcast ... --edit NAME` sends it to them)",
+                    "(the first command again, with `--edit NAME`, sends it to them)",
                     broadcast.name,
                     missed,
                 )
@@ -137,7 +137,7 @@ def known_broadcast(batch: Batch, name: str) -> Broadcast:
     """The broadcast, of this shard or of another. Raises `RequestRefused` if no shard has it."""
     broadcast = find_broadcast(batch, name) or broadcast_elsewhere(batch, name)
     if broadcast is None:
-        raise RequestRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
+        raise RequestRefused(f'there is no broadcast "{name}" (`bot broadcast list` lists them)')
     return broadcast
 
 
@@ -403,7 +403,7 @@ def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:
     ``resume`` is what its reader resumes it with: by default the command.
     """
     name, known = broadcast.name, BY_CODE.get(broadcast.code)
-    command = f'`bot broadcast --resume "{name}"`'
+    command = f'`bot broadcast resume "{name}"`'
     resume = f"{resume or command} goes on; nobody gets it twice"
     if broadcast.code == UNCLEAR:
         what = f'the broadcast "{name}" is paused: nobody can tell whether its last messages were sent'
@@ -416,4 +416,4 @@ def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:
         return what, f"begin the flow with a template, or write window_closed; then {resume}"
     what = f'the broadcast "{name}" is paused: the gateway refuses its messages with {broadcast.code}'
     advice = known.advice if known is not None else "see the gateway's words in `bot queue`"
-    return what, f'{advice}; correct it with `bot broadcast TEMPLATE CONTACTS.CSV --edit "{name}"`; then {resume}'
+    return what, f'{advice}; correct it with `bot broadcast send TEMPLATE CONTACTS.CSV --edit "{name}"`; then {resume}'

@@ -49,10 +49,6 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
         ("serve --web --engine", "--web and --engine exclude each other"),
         ("doctor --server --url https://bot.example", "--url and --server exclude each other"),
         ("send 6281234567890 Hello --body 17", "--body and --header are parameters of a template: add --template NAME"),
-        (
-            "broadcast --stop sale --json",
-            "--json shows a broadcast, or the list: leave it out where a broadcast is sent",
-        ),
     ],
 )
 def test_options_of_which_one_would_do_nothing_are_refused(arguments: str, words: str) -> None:
@@ -153,7 +149,7 @@ def strictly(*arguments: str | bytes, stdin: bytes = b"") -> subprocess.Complete
     return subprocess.run(command, env=strict, capture_output=True, input=stdin)
 
 
-@pytest.mark.parametrize("arguments", [("queue", "rerty"), ("broadcast", "sale", "nowhere.csv")])
+@pytest.mark.parametrize("arguments", [("queue", "rerty"), ("broadcast", "send", "sale", "nowhere.csv")])
 def test_an_argument_is_named_as_it_is_written(arguments: tuple[str, ...]) -> None:
     refused = CliRunner().invoke(bot, arguments).output
     assert re.search(r"Invalid value for '\[[^][]+\]': ", refused)

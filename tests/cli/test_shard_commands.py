@@ -80,15 +80,15 @@ def test_messages_that_were_given_up_in_all_shards_are_sent_again(divided: Divid
 def test_a_broadcast_is_one_with_or_without_engines(divided: Divided, running: tuple[int, ...]) -> None:
     contacts = divided.folder / "contacts.csv"
     contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
-    spring = ("broadcast", "--flow", "main", str(contacts), "--name", "spring", "--at", "2099-01-01 9:00", "--yes")
+    spring = ("broadcast", "start", "main", str(contacts), "--name", "spring", "--at", "2099-01-01 9:00", "--yes")
     with divided.engines(*running):
         code, said = divided.call(*spring, "--no-wait")
         assert code == 0 and "3 added, 0 known, 0 opted out." in said
         assert "0 added, 3 known, 0 opted out." in divided.call(*spring, "--no-wait")[1]
-        assert divided.call("broadcast", "--stop", "spring") == (0, "3 contacts will not get it.\n")
-        code, said = divided.call("broadcast", "--flow", "main", str(contacts), "--edit", "spring", "--yes")
+        assert divided.call("broadcast", "stop", "spring") == (0, "3 contacts will not get it.\n")
+        code, said = divided.call("broadcast", "start", "main", str(contacts), "--edit", "spring", "--yes")
         assert code == 0 and "3 corrected, 0 added, 0 had it, 0 unknown, 0 opted out, 0 left out." in said, said
-        code, said = divided.call("broadcast", "--resume", "spring", "--no-wait")
+        code, said = divided.call("broadcast", "resume", "spring", "--no-wait")
         assert code == 0 and said.startswith("0 contacts will get it now, 3 contacts at their time.")
 
 
@@ -97,10 +97,10 @@ def test_a_broadcast_reaches_the_contacts_of_all_shards(divided: Divided) -> Non
     contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
     with divided.engines(0, 1, 2) as gateway:
         gateway.templates.add(MessageTemplate("hello", body="Hello"))
-        code, said = divided.call("broadcast", "hello", str(contacts), "--name", "spring", "--yes")
+        code, said = divided.call("broadcast", "send", "hello", str(contacts), "--name", "spring", "--yes")
         assert (code, said.splitlines()[-1]) == (0, "3 sent.")
         assert sorted(sent.to for sent in gateway.sent) == sorted(ALL)
-    code, said = divided.call("broadcast", "spring")
+    code, said = divided.call("broadcast", "show", "spring")
     assert code == 0 and "3 sent: 0 delivered, 0 read, 0 answered within 24 hours." in said
 
 
@@ -109,7 +109,7 @@ def test_the_progress_of_a_broadcast_ends_where_a_shard_has_no_engine(divided: D
     contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
     with divided.engines(0, 2) as gateway:
         gateway.templates.add(MessageTemplate("hello", body="Hello"))
-        code, said = divided.call("broadcast", "hello", str(contacts), "--name", "spring", "--yes")
+        code, said = divided.call("broadcast", "send", "hello", str(contacts), "--name", "spring", "--yes")
     assert code == 0 and "3 added, 0 known, 0 opted out." in said and "the engine of shard 1 does not answer" in said
     assert "Waiting messages are sent while a server runs." in said
     with divided.engines(1) as gateway:

@@ -271,7 +271,7 @@ def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_
     ask(world, *people(2))
     keys = {row.contact: row.key for row in world.delivery.wait_for(2)}
     stop(world)
-    with pytest.raises(RequestRefused, match='was stopped: `bot broadcast --resume "spring"`'):
+    with pytest.raises(RequestRefused, match='was stopped: `bot broadcast resume "spring"`'):
         ask(world, *people(3))
     assert world.delivery.rows == []
     assert resume(world) == BroadcastResumed(2, 0)

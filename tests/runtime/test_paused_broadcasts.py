@@ -206,7 +206,7 @@ def test_a_template_that_stops_working_in_the_middle_takes_the_rest_back_and_say
     (alarm,) = world.alarms.current()
     assert (alarm.name, alarm.about) == (ALARM, "spring")
     assert alarm.what == 'the broadcast "spring" is paused: the gateway refuses its messages with 132006'
-    assert '--edit "spring"' in alarm.advice and '--resume "spring"' in alarm.advice
+    assert '--edit "spring"' in alarm.advice and 'resume "spring"' in alarm.advice
     assert rows[0].contact not in alarm.what + alarm.advice
 
 

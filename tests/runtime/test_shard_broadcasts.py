@@ -135,4 +135,4 @@ def test_of_two_corrections_at_once_the_first_is_refused(store: PostgresAddress)
 
 
 def test_a_broadcast_that_no_shard_has_is_unknown(store: PostgresAddress) -> None:
-    assert refusal(store, "stop") == 'there is no broadcast "spring" (`bot broadcast` lists them)'
+    assert refusal(store, "stop") == 'there is no broadcast "spring" (`bot broadcast list` lists them)'

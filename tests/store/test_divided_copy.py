@@ -52,10 +52,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         people = folder / "people.csv"
         people.write_text("phone,name\n" + "".join(f"{contact},Ann\n" for contact in CONTACTS[3:]))
         bot.emulator.faults.add("unauthorized")
-        sent = call("broadcast", "sale", people, "--body", "{{ name }}", "--yes", "--no-wait", "--bot", folder)
+        sent = call("broadcast", "send", "sale", people, "--body", "{{ name }}", "--yes", "--no-wait", "--bot", folder)
         assert sent.code == 0, sent.err
         bot.settle()
-        stopped = call("broadcast", "--stop", "sale: people", "--bot", folder)
+        stopped = call("broadcast", "stop", "sale: people", "--bot", folder)
         assert stopped.code == 0, stopped.err
     with closing(EngineStore(folder / "bot.db")) as engine:
         engine.database.write(

@@ -36,6 +36,7 @@ from bot.core.errors import BotError, OutcomeLost
 from bot.core.text import head, is_phone
 from bot.language.flow.documents import BOT_FILE
 from bot.language.source import wall_clock
+from bot.language.source.problems import did_you_mean
 from bot.loading.folder import Folder, env_files, find_bot, read_folder
 from bot.server.shard_requests import Ask as AskShard
 from bot.server.shard_requests import ask_shards
@@ -110,6 +111,23 @@ class BotFolder(click.Path):
         bots = (f"{above}{file.parent.name}" for file in sorted(Path(above).glob(f"*/{BOT_FILE}")))
         found = [CompletionItem(bot) for bot in bots if bot.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="dir")]
+
+
+class OrderedGroup(click.Group):
+    """A command of several commands, which its help lists in the order of the file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in that order."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called. A misspelt one is guessed."""
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            fix = did_you_mean(args[0], self.commands, f"`{ctx.command_path} --help` lists them")
+            ctx.fail(f'there is no command "{ctx.command_path} {args[0]}" ({fix})')
+        return super().resolve_command(ctx, args)
 
 
 def bot_option(command: F) -> F:

@@ -104,9 +104,9 @@ def test_the_command_says_when_contacts_get_it_as_the_docs_show_it(folder: Path)
     bot.write_text(bot.read_text() + "timezone: Europe/Berlin\ncontact_timezones: true\n")
     (folder / "contacts.csv").write_text(f"phone\n{JAKARTA}\n{ROME}\n{LONDON}\n")
     arguments = (folder / "contacts.csv", "--body", "20 %", "--at", "2030-12-24 9:00", "--bot", folder)
-    lines = call("broadcast", "sale", *arguments, "--yes").lines
+    lines = call("broadcast", "send", "sale", *arguments, "--yes").lines
     docs = (Path(__file__).parents[3] / "docs" / "commands.md").read_text()
     assert "    " + "\n    ".join(lines[:4]) + "\n" in docs
     assert lines[-1] == "No server runs: start `bot serve` before its time."
-    shown = call("broadcast", "sale: contacts", "--bot", folder).lines
+    shown = call("broadcast", "show", "sale: contacts", "--bot", folder).lines
     assert shown == [f"sale: contacts: sale (en), started by {user_name()}", lines[2], "3 scheduled."]

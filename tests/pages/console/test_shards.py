@@ -73,6 +73,6 @@ def test_a_broadcast_is_stopped_in_all_shards(divided: Divided, client: Client) 
     contacts.write_text("phone\n" + "".join(f"{contact}\n" for contact in ALL))
     with divided.engines(0, 1, 2):
         at = ("--at", "2099-01-01 9:00", "--name", "spring", "--yes", "--no-wait")
-        divided.call("broadcast", "--flow", "main", str(contacts), *at)
+        divided.call("broadcast", "start", "main", str(contacts), *at)
         client.ask("/broadcast/stop", {"name": "spring", "token": client.token()})
         assert "Contacts who will not get it: 3." in client.ask("/broadcast?name=spring").text

@@ -26,8 +26,8 @@ def add_action(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> Non
 
 _LOST = {
     "send_email": "there are no e-mails: write the function in handlers.py",
-    "send_broadcast": "messages to other contacts: write the function, or use bot broadcast",
-    "start_session": "starting a flow for other contacts: write a start step, or bot broadcast --flow",
+    "send_broadcast": "messages to other contacts: write the function, or use bot broadcast send",
+    "start_session": "starting a flow for other contacts: write a start step, or bot broadcast start",
     "transfer_airtime": "there are no transfers of airtime: write the function in handlers.py",
     "call_classifier": "the classifier is not imported: write a classify step",
     "set_contact_channel": "a contact has one channel here",

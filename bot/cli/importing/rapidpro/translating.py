@@ -163,7 +163,7 @@ class BotTranslation:
             self.bot.lost(place, "campaigns are not imported: write schedule: {flow, at} where the date is set")
         else:
             self.bot.lost(
-                place, "this trigger is not imported: start the flow by schedule, bot broadcast, or over HTTP"
+                place, "this trigger is not imported: start the flow by schedule, bot broadcast start, or over HTTP"
             )
 
 
