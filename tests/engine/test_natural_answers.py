@@ -183,6 +183,14 @@ def test_a_choice_of_a_menu_is_named_by_its_place(text: str) -> None:
     assert chat.user(text) == ["The table."]
 
 
+@pytest.mark.parametrize("text", ["the last one", "the last please"])
+def test_the_last_choice_is_named_by_its_place(text: str) -> None:
+    chat = Talk(PLACES)
+    for each in ("hi", "order", text):
+        chat.user(each)
+    assert chat.at == "main/cups"
+
+
 @pytest.mark.parametrize(("text", "at"), [("the third one", "main/cups"), ("option 3", "main/drink"), ("2", "main/drink"), ("the fourth one", "main/drink"),
                                           ("not the first one", "main/drink"), ("the first or the second", "main/drink")])  # fmt: skip
 def test_a_number_alone_is_no_place_where_a_choice_is_a_value(text: str, at: str) -> None:

@@ -12,6 +12,7 @@ from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
 _MOST_WORDS = 7
+_MOST_DOUBTFUL = 3  # words
 _SIGNS = frozenset(
     " '’ʼ`´.,-‐‑‒·・\u200c\u200d"
 )  # between letters; any other sign is in no name: a question mark, a digit, an @
@@ -40,20 +41,21 @@ PERHAPS = {
     "es": "soy|yo soy|aquí|puedes llamarme", "pt": "sou|eu sou|aqui é|pode me chamar de", "fr": "je suis|c'est|c’est", "de": "ich bin|hier ist|das ist",
     "it": "sono|io sono|chiamami", "nl": "ik ben|dit is|noem me", "ru": "я|это",
 }  # fmt: skip
-"""Words that may also introduce something else ("I'm busy"): only before a capital letter."""
+"""Words that may also introduce something else ("I'm busy"): before a small letter the contact is asked."""
 
 BEHIND = {"hi": "है|हूँ|हूं"}
 """Words that may follow an introduced name."""
 
 PRESENT = {"en": "here", "de": "hier", "es": "aquí", "pt": "aqui", "fr": "ici", "it": "qui", "nl": "hier"}
-"""Words that may follow several names with capital letters: "Ann Smith here", but not "Still here"."""
+"""Words that may follow several names with capital letters: "Ann Smith here". Behind one word the contact is asked."""
 
-GREETINGS = {
-    "en": "hi|hello|hey|good morning|good afternoon|good evening", "id": "halo|hai|selamat pagi|selamat siang|selamat sore",
-    "es": "hola|buenas|buenos días|buenas tardes", "pt": "olá|oi|bom dia|boa tarde", "fr": "bonjour|salut|bonsoir",
-    "de": "hallo|hi|guten tag|guten morgen", "it": "ciao|buongiorno|salve|buonasera", "nl": "hallo|hoi|goedemorgen|goedemiddag",
-    "tr": "merhaba|selam|günaydın", "ru": "привет|здравствуйте|добрый день", "ar": "مرحبا|السلام عليكم|أهلا", "hi": "नमस्ते|हेलो",
+OPENINGS = {
+    "en": "hi|hello|hey|good morning|good afternoon|good evening|thanks|thank you|ok|okay|sure|yes|of course", "id": "halo|hai|selamat pagi|selamat siang|selamat sore|terima kasih|makasih|ok|oke|baik|iya",
+    "es": "hola|buenas|buenos días|buenas tardes|gracias|ok|vale|claro|sí", "pt": "olá|oi|bom dia|boa tarde|obrigado|obrigada|ok|claro|sim", "fr": "bonjour|salut|bonsoir|merci|ok|d'accord|bien sûr|oui",
+    "de": "hallo|hi|guten tag|guten morgen|danke|ok|klar|gerne|ja", "it": "ciao|buongiorno|salve|buonasera|grazie|ok|certo|sì", "nl": "hallo|hoi|goedemorgen|goedemiddag|bedankt|dank je|ok|oke|natuurlijk|ja",
+    "tr": "merhaba|selam|günaydın|teşekkürler|tamam|evet|tabii", "ru": "привет|здравствуйте|добрый день|спасибо|ок|конечно|да", "ar": "مرحبا|السلام عليكم|أهلا|شكرا|نعم|حسنا", "hi": "नमस्ते|हेलो|धन्यवाद|ठीक है|हाँ|हां|जी",
 }  # fmt: skip
+"""Words that may stand before an introduction. Before a name alone the contact is asked: "ok Eva"."""
 
 SENTENCES = {
     "en": "how what whats why when where which is are was were does did can could would should have has had need want wanna cost costs you your"
@@ -86,16 +88,16 @@ SENTENCES = {
 ALONE = {
     "en": "my today tomorrow yes no yeah yep nope nah ok okay k hi hello hey yo good morning afternoon evening night stop skip none later never menu back next start"
     " idk no idea person human agent who dunno test anonymous nobody hm hmm lol sure well cool great fine sorry so and or a an i busy wait"
-    " wow haha hehe omg ugh guess whatever",
-    "id": "ya iya tidak ok oke halo hai pagi siang sore malam berhenti lewati nanti selamat maaf",
-    "es": "si no vale ok hola buenas buenos dias tardes noches parar saltar nada nunca luego ayuda bien perdon",
-    "pt": "sim nao ok oi ola bom boa dia tarde noite parar pular nada nunca depois ajuda desculpe",
-    "fr": "oui non ok bonjour salut bonsoir arreter passer rien jamais aide pardon",
-    "de": "ja nein nee ok hallo hi guten tag morgen abend stopp halt nichts nie spater hilfe gut entschuldigung",
-    "it": "si no ok ciao salve buongiorno buonasera stop salta niente mai dopo aiuto bene scusa",
-    "nl": "ja nee ok oke hallo hoi goedemorgen stop niets nooit later hulp sorry",
+    " wow haha hehe omg ugh guess whatever am hungry tired ready late sick ill interested lost back home outside bored confused",
+    "id": "ya iya tidak ok oke halo hai pagi siang sore malam berhenti lewati nanti selamat maaf sibuk lapar sakit siap capek",
+    "es": "si no vale ok hola buenas buenos dias tardes noches parar saltar nada nunca luego ayuda bien perdon aqui ocupado ocupada cansado cansada listo lista enfermo enferma",
+    "pt": "sim nao ok oi ola bom boa dia tarde noite parar pular nada nunca depois ajuda desculpe aqui ocupado ocupada cansado cansada pronto pronta doente",
+    "fr": "oui non ok bonjour salut bonsoir arreter passer rien jamais aide pardon la occupe occupee fatigue fatiguee pret prete malade",
+    "de": "ja nein nee ok hallo hi guten tag morgen abend stopp halt nichts nie spater hilfe gut entschuldigung da beschaftigt mude hungrig krank fertig bereit",
+    "it": "si no ok ciao salve buongiorno buonasera stop salta niente mai dopo aiuto bene scusa qui occupato occupata stanco stanca pronto pronta malato malata",
+    "nl": "ja nee ok oke hallo hoi goedemorgen stop niets nooit later hulp sorry hier bezig moe ziek klaar",
     "tr": "evet hayır tamam merhaba selam günaydın dur atla hiç sonra yardım",
-    "ru": "да нет ок привет здравствуйте добрый день вечер утро стоп пропустить ничего никогда потом помощь",
+    "ru": "да нет ок привет здравствуйте добрый день вечер утро стоп пропустить ничего никогда потом помощь тут здесь занят занята готов готова устал устала",
     "ar": "نعم لا مرحبا اهلا السلام عليكم قف تخطي مساعدة",
     "hi": "हाँ हां नहीं ठीक नमस्ते रुको मदद",
 }
@@ -123,7 +125,7 @@ def _phrases(table: str, language: str = "") -> tuple[str, ...]:
         "perhaps": PERHAPS,
         "behind": BEHIND,
         "present": PRESENT,
-        "greetings": GREETINGS,
+        "openings": OPENINGS,
     }[table]
     chosen = lines.values() if not language else (lines.get(each, "") for each in {language, ENGLISH})
     return tuple(sorted({phrase for line in chosen for phrase in line.split("|") if phrase}, key=len, reverse=True))
@@ -144,39 +146,60 @@ def _words(language: str) -> tuple[frozenset[str], ...]:
 
 
 def read_name(text: str, language: str | None) -> str | None:
-    """The name in an answer, as it is written; None if it is no name.
+    """The name in an answer, as it is written; None if it is no name, or only perhaps.
 
     ``read_name("Hi, my name is Ann Smith.", "en")  -> "Ann Smith"``
     """
     language = without_country(language or ENGLISH)
+    name, is_sure = _introduced(text, language)
+    return name if is_sure and _is_name(name, language) else None
+
+
+def possible_name(text: str, language: str | None) -> str | None:
+    """A name that is to be confirmed, because the words before it may introduce something else; else None.
+
+    ``possible_name("i am peter", "en")  -> "peter"``
+    """
+    language = without_country(language or ENGLISH)
+    name, is_sure = _introduced(text, language)
+    words = normalise(name).split()
+    if is_sure or not 0 < len(words) <= _MOST_DOUBTFUL or words[0] in _words(language)[2]:
+        return None
+    return name if _is_name(name, language) else None
+
+
+def _introduced(text: str, language: str) -> tuple[str, bool]:
+    """The answer without words that introduce a name; False if these may introduce something else."""
     name = _bare(" ".join(text.split()))
-    rest = _without(name, _phrases("greetings", language))
+    rest = _without(name, _phrases("openings", language))
     introduced = _without(rest, _phrases("introductions"))
     if introduced != rest:
-        name = _bare(_without_end(introduced, _phrases("behind", language)))
-    else:
-        perhaps = _without(rest, _phrases("perhaps", language))
-        present = _without_end(rest, _phrases("present", language))
-        if perhaps != rest and perhaps[:1].isupper():
-            name = perhaps
-        elif present != rest and " " in present and all(word[0].isupper() for word in present.split()):
-            name = present
-        elif rest != name:  # a greeting
-            return None
+        return _bare(_without_end(introduced, _phrases("behind", language))), True
+    perhaps = _without(rest, _phrases("perhaps", language))
+    if perhaps != rest:
+        return perhaps, perhaps[:1].isupper()
+    present = _without_end(rest, _phrases("present", language))
+    if present != rest:
+        return present, " " in present and all(word[0].isupper() for word in present.split())
+    foreign = _without(rest, _phrases("perhaps"))
+    if foreign != rest and rest[0].islower():  # "soy ana"; Saya is also a name
+        return foreign, False
+    return rest, rest == name
+
+
+def _is_name(name: str, language: str) -> bool:
     if not name or not name[0].isalpha() or not all(char in _SIGNS or category(char)[0] in "LM" for char in name):
-        return None
+        return False
     words = [*normalise(name.replace("'", " ").replace("’", " ")).split(), *normalise(name).split()]
     sentences, alone, beginnings = _words(language)
-    if (
+    return not (
         len(name.split()) > _MOST_WORDS
         or any(word in sentences for word in words)
         or all(word in alone for word in words)
         or (" " in name and words[0] in beginnings and name.split()[-1][0].islower())
         or any(word in _OR for word in normalise(name).split()[1:-1])
         or any(normalise(name) in all_phrases(key) for key in ("calling off", "in place of a name"))
-    ):
-        return None
-    return name
+    )
 
 
 def may_be_name(text: str, language: str | None) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
+from bot.language.answers.phrases import all_phrases
 from bot.language.answers.readers import Reading, read_date, read_moment, read_time
-from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
+from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, says_nothing, written
 from bot.language.answers.stated_values import PRICES, stated_as
 from bot.language.answers.topics import is_question, topics_in
 from bot.language.answers.words import Kind, Mark, words_of
@@ -144,6 +145,38 @@ _ORDERS = (
 )  # fmt: skip
 """The kinds of values that titles may say, and the names of the least and the greatest, in turn."""
 _FEWEST_IN_ORDER = 2
+
+
+def names_last(text: str, language: str | None) -> bool:
+    """True if a text names the last of several, and nothing else: "the last one, please"."""
+    return _meanings_of(text, Kind.EXTREME, language) == {"last"} and not is_question(text) and "?" not in text
+
+
+def left_out_of_all(text: str, count: int, language: str | None) -> str | None:
+    """The words for what a text leaves out of all ``count`` choices; None if it does not choose all.
+
+    ``left_out_of_all("all but ham", 4, "en")  -> "ham"``, and empty for "everything, please" or "all four".
+    """
+    words = [] if is_question(text) or "?" in text else normalise(text).split()
+    for rest in _beside(words, lambda phrase: is_phrase(phrase, (Kind.EVERYTHING,), language)):
+        number = number_in(rest, language)
+        if says_nothing(rest, language) or (number is not None and number[0] == count and not number[1]):
+            return ""
+        for left_out in _beside(rest.split(), all_phrases("all but").__contains__):
+            return left_out or None
+    return None
+
+
+def _beside(words: Sequence[str], is_phrase: Callable[[str], bool]) -> Iterator[str]:
+    """The words that are left behind a phrase at their beginning, or before one at their end, longest phrase first."""
+    for length in range(min(len(words), _LONGEST_PHRASE), 0, -1):
+        if is_phrase(" ".join(words[:length])):
+            yield " ".join(words[length:])
+        elif is_phrase(" ".join(words[-length:])):
+            yield " ".join(words[:-length])
+
+
+_LONGEST_PHRASE = 4  # words
 
 
 def says_nothing_of_all(text: str, titles: Sequence[str], language: str | None) -> int | None:

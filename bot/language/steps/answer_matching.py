@@ -23,7 +23,9 @@ from bot.language.answers.titles import (
     is_name,
     is_phrase,
     is_yes_or_no,
+    left_out_of_all,
     name_in,
+    names_last,
     number_in,
     place_in,
     refuses_all,
@@ -348,6 +350,8 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     place = place_in(text, offer.language)
     if place is None and number is not None and not number[1] and not any(choice.saves for choice in offer.shown):
         place = int(number[0])
+    if place is None and names_last(text, offer.language):
+        place = len(titles)
     if place is None or not 1 <= place <= len(titles):
         return None
     side = read_yes_no(titles[place - 1], offer.language)
@@ -463,11 +467,9 @@ def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int |
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
     """Take one answer like a tap; several, or a sentence about one, as the contact's whole answer."""
-    if (
-        is_phrase(text, (Kind.EVERYTHING,), offer.language)
-        and match(text, [choice.option for choice in offer.shown], WHOLE) is None
-    ):
-        return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
+    left_out = left_out_of_all(text, sum(not choice.leads for choice in offer.shown), offer.language)
+    if left_out is not None and match(text, [choice.option for choice in offer.shown], WHOLE) is None:
+        return _all_but(offer, left_out)
     titles = [choice.title for choice in offer.shown]
     if offer.choices.how != EXACT and (nothing := says_nothing_of_all(text, titles, offer.language)) is not None:
         return _take(offer, offer.shown[nothing])
@@ -487,6 +489,19 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
     if not found or any(choice.leads for choice in chosen):
         return None
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
+
+
+def _all_but(offer: ShownChoices, left_out: str) -> LeaveStep | WaitHere | None:
+    """Take all choices as the whole answer, without those that are left out. None if these are not all known."""
+    options = [choice.option for choice in offer.shown]
+    numbers = _counts_places(offer)
+    without = named(left_out, options, offer.choices.how, shown_numbers=numbers) if left_out else []
+    if left_out and not without and offer.choices.how != EXACT:
+        without = _named_within(left_out, options, offer.language, shown_numbers=numbers)
+    chosen = [choice for index, choice in enumerate(offer.shown) if not choice.leads and index not in without]
+    if (left_out and not without) or not chosen:
+        return None
+    return _finish(offer, [choice.hash for choice in chosen])
 
 
 def _denies_one(text: str, options: Sequence[Option], language: str | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import KEPT_CHARACTERS
-from bot.language.answers.names import read_name
+from bot.language.answers.names import possible_name, read_name
 from bot.language.answers.readers import Reading
 from bot.language.answers.segments import says_nothing
 from bot.language.answers.titles import is_known
@@ -144,6 +144,10 @@ class NameVariable(TextVariable):
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
         name = read_name(text, language)
         return None if name is None else Reading(name)
+
+    def _left_open(self, text: str, language: str | None) -> Sequence[Sequence[str]]:
+        name = possible_name(text, language)
+        return () if name is None else ((name,),)
 
 
 @immutable

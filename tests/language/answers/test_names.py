@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.language.answers.names import INTRODUCTIONS, SENTENCES, read_name
+from bot.language.answers.names import INTRODUCTIONS, OPENINGS, SENTENCES, possible_name, read_name
 from bot.language.source.languages import WORDINGS
 
 
@@ -30,6 +30,8 @@ from bot.language.source.languages import WORDINGS
         ("fr", "le gall", "le gall"),
         ("en", "李小龙", "李小龙"),
         ("en", "Me llamo Ana", "Ana"),
+        ("en", "thanks, I'm Eva", "Eva"),
+        ("en", "Saya Tanaka", "Saya Tanaka"),
         ("es", "María de la Cruz", "María de la Cruz"),
         ("es", "soy Ana", "Ana"),
         ("id", "nama saya Budi", "Budi"),
@@ -73,6 +75,8 @@ def test_a_name_is_taken_as_it_is_written(language: str, text: str, name: str) -
         ("en", "good morning"),
         ("en", "stop"),
         ("en", "I'm busy"),
+        ("en", "i am peter"),
+        ("en", "yes Eva"),
         ("en", "Still here"),
         ("en", "call me tomorrow"),
         ("en", "leave me alone"),
@@ -95,5 +99,33 @@ def test_a_question_a_sentence_or_a_greeting_is_no_name(language: str, text: str
     assert read_name(text, language) is None
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "name"),
+    [
+        ("en", "i'm ann smith", "ann smith"),
+        ("en", "Bob here", "Bob"),
+        ("en", "ok Eva", "Eva"),
+        ("en", "soy ana", "ana"),
+        ("id", "saya budi", "budi"),
+        ("es", "yo soy ana", "ana"),
+        ("pt", "sou joao", "joao"),
+        ("fr", "c'est luc", "luc"),
+        ("de", "hier ist peter", "peter"),
+        ("it", "sono maria", "maria"),
+        ("nl", "ik ben jan", "jan"),
+        ("ru", "я иван", "иван"),
+        ("en", "I'm Ann", None),
+        ("en", "ann", None),
+        ("en", "i am hungry", None),
+        ("en", "i am", None),
+        ("en", "Still here", None),
+        ("en", "ok when do you open", None),
+        ("de", "ich bin müde", None),
+    ],
+)
+def test_words_that_may_introduce_something_else_leave_a_name_open(language: str, text: str, name: str | None) -> None:
+    assert possible_name(text, language) == name
+
+
 def test_each_language_with_built_in_texts_has_the_words() -> None:
-    assert INTRODUCTIONS.keys() == SENTENCES.keys() == WORDINGS["yes"].keys()
+    assert INTRODUCTIONS.keys() == OPENINGS.keys() == SENTENCES.keys() == WORDINGS["yes"].keys()

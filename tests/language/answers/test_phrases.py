@@ -15,7 +15,7 @@ from bot.language.steps.small_talk_texts import TOPICS as SMALL_TALK
 
 KEYS = ("people", "contact", "questions", "requests", "opting out", "calling off", "beside calling off",
         "reasons to call off", "declining", "praising", "wanting", "turning", "farewells", "degrees", "presence", "other days", "beside days",
-        "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions", "counting", "before a time", "before an age", "in place of a name", "with me", "allergic")  # fmt: skip
+        "around small talk", "asking", "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions", "counting", "before a time", "before an age", "in place of a name", "with me", "allergic", "all but")  # fmt: skip
 NOT_IN_ALL = {"out of", "thanking", "telling", "not called", "later", "no credentials", "no promises"}
 
 

@@ -18,6 +18,9 @@ def value_of(reading: Reading[Any] | None) -> Any:
     [(None, "Yes, please!", True), (None, "no thanks", False), ("id", "Iya", True), ("id", "nggak", False), ("id", "yes", True),
      ("pt-BR", "não", False), ("pt-BR", "nao", False), ("de", "Ja gerne", True), ("ru", "Да!", True), ("ja", "いいえ", False),
      ("fr", "👍🏽", True), ("xx", "nope", False), (None, "ja", None), ("id", "mungkin", None), ("en", "yes but no", None),
+     ("en", "not necessary", False), ("en", "unfortunately not", False), ("en", "i can't", False), ("en", "don't bother", False),
+     ("en", "unfortunately yes", True), ("en", "i'd like that", True), ("en", "it does", True), ("en", "it's not closed", None),
+     ("en", "i can't wait", None), ("en", "i want it tomorrow", None), ("en", "no more than two", None),
      ("en", "", None)],
 )  # fmt: skip
 def test_it_says_yes_or_no_in_the_contacts_language_or_in_english(

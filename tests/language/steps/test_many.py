@@ -115,6 +115,44 @@ def test_words_that_change_nothing_stand_beside_several_answers(text: str, said:
     assert chat.user(text) == [said]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("everything please", "Tea+Coffee+Green tea+Milk"),
+        ("all four", "Tea+Coffee+Green tea+Milk"),
+        ("all but milk", "Tea+Coffee+Green tea"),
+        ("everything except tea and milk, please", "Coffee+Green tea"),
+        ("all of them without coffee", "Tea+Green tea+Milk"),
+    ],
+)
+def test_all_choices_are_named_at_once_also_without_some(text: str, said: str) -> None:
+    chat = Talk(DRINKS)
+    chat.user("m")
+    assert chat.user(text) == [said]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "alles außer Milk"), ("es", "todo menos milk"), ("fr", "tout sauf milk"), ("id", "semua kecuali milk"),
+        ("it", "tutto tranne milk"), ("nl", "alles behalve milk"), ("pt", "tudo menos milk"), ("tr", "milk hariç hepsi"),
+        ("ru", "всё кроме milk"), ("ar", "الكل ما عدا milk"), ("hi", "milk को छोड़कर सब"),
+    ],
+)  # fmt: skip
+def test_something_is_left_out_of_all_in_each_language(language: str, text: str) -> None:
+    chat = Talk(DRINKS, f"name: T\nlanguages: [{language}]\ndefaults: {{timeout: {{after: 20h, then: end}}}}\n")
+    chat.user("m")
+    assert chat.user(text) == ["Tea+Coffee+Green tea"]
+
+
+@pytest.mark.parametrize("text", ["all but cake", "all three", "all tea", "not everything", "everything?"])
+def test_all_are_not_chosen_by_words_that_may_mean_less(text: str) -> None:
+    chat = Talk(DRINKS)
+    chat.user("m")
+    chat.user(text)
+    assert chat.at == "m/q"
+
+
 def test_words_that_change_nothing_stand_beside_one_answer_of_many() -> None:
     chat = Talk(DRINKS)
     chat.user("m")
