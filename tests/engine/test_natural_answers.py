@@ -183,6 +183,27 @@ def test_a_choice_of_a_menu_is_named_by_its_place(text: str) -> None:
     assert chat.user(text) == ["The table."]
 
 
+@pytest.mark.parametrize("text", ["do you have tea?", "is there tea", "are there any teas?"])
+def test_a_question_about_a_choice_chooses_nothing(text: str) -> None:
+    chat = Talk(PLACES)
+    for each in ("hi", "order", text):
+        chat.user(each)
+    assert chat.at == "main/drink"
+
+
+@pytest.mark.parametrize("text", ["one week", "2 weeks", "3 people", "2 rooms"])
+def test_a_week_is_no_number_of_nights(text: str) -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi]}
+vars: {nights: {type: integer, min: 1, max: 30}}
+steps:
+  nights: {ask: How many nights?, save: nights, retry: {say: Again.}, then: end}
+""")
+    chat.user("hi")
+    assert chat.user(text) == ["Again."]
+
+
 @pytest.mark.parametrize("text", ["the last one", "the last please"])
 def test_the_last_choice_is_named_by_its_place(text: str) -> None:
     chat = Talk(PLACES)

@@ -53,7 +53,8 @@ def measures_another(answer: str, question: str, language: str | None) -> bool:
     if (counts or asked) and asked <= {"money", "share"} and _follows("before an age", answer, question, language):
         return True
     asked_kinds = _kinds_asked_for(question, language)
-    if asked_kinds and (kinds := _counted_things(answer, language)) and kinds.isdisjoint(asked_kinds):
+    asks_for_things = asked_kinds or (counts and asked_units)  # "how many nights" asks for no rooms
+    if asks_for_things and (kinds := _counted_things(answer, language)) and kinds.isdisjoint(asked_kinds):
         return True
     units = _counted_units(answer, language)
     if not units or units & asked_units:

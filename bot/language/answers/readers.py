@@ -158,12 +158,14 @@ def _counted_periods(text: TokenizedText) -> set[str]:
 
 
 def asks_for_time(question: str, language: str | None) -> frozenset[str] | None:
-    """The periods of time that a question names, and years for an age; None if it asks for any, "how long will you
+    """The periods of time that a question names, with nights, and years for an age; None if it asks for any, "how long will you
     stay?", or is too long.
     """
     spoken = _in_both(question, language)
     marks = [mark for text in spoken for found in text.marks for mark in found]
     periods = frozenset(value[1] for _, kind, value in marks if kind is Kind.PERIOD)
+    if phrase_pattern("measures", "night").search(normalise(question)):
+        periods |= {"night"}
     if phrase_pattern("asked measures", "age").search(normalise(question)):
         return periods | {"year"}
     return None if not spoken or any(kind is Kind.LASTING for _, kind, _ in marks) else periods

@@ -385,8 +385,7 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     if index is not None and says_both(text):  # "yes, I have no time" is no choice whose word is "no"
         phrases = [(phrase, index) for phrase, index in phrases if not is_yes_or_no(phrase, language)]
         index = within(text, [*phrases, *_names(options, language)], language)
-    asking = (Kind.ASKING, Kind.PAST) if how == ANYWHERE else (Kind.PAST,)
-    if index is not None and only_asks(text) and has_word(text, asking, language):
+    if index is not None and only_asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
         return _TWO  # "was it good?", but not "what about tea?"
     if index is not None or how == WHOLE:
         return index
