@@ -158,8 +158,8 @@ def _counted_periods(text: TokenizedText) -> set[str]:
 
 
 def asks_for_time(question: str, language: str | None) -> frozenset[str] | None:
-    """The periods that a question names, with nights, and years for an age; None if it asks for any time, "how long will you
-    stay?", or is too long.
+    """The periods that a question names, also nights, and years for an age; None if it asks for any, "how long will
+    you stay?", or is too long.
     """
     spoken = _in_both(question, language)
     marks = [mark for text in spoken for found in text.marks for mark in found]
