@@ -170,9 +170,9 @@ def send_template(
     campaign.check()
     bot = used_bot(campaign.folder)
     notice = {"name": template, "language": language} | ({"header": header(head)} if head else {})
-    asks = not body and not campaign.yes and campaign.file is not None
-    texts = _columns_asked_for(template, campaign.file) if asks and campaign.file is not None else body
-    recipients = _recipients(bot, campaign.file, campaign.where, BodyTexts(texts))
+    if not body and not campaign.yes and campaign.file is not None:
+        body = _columns_asked_for(template, campaign.file)
+    recipients = _recipients(bot, campaign.file, campaign.where, BodyTexts(body))
     _check_template(bot, notice, recipients[0], str(campaign.file or "--where"))
     _run(ctx, bot, campaign, template, {"template": notice}, recipients)
 

@@ -131,22 +131,22 @@ def broadcast(folder: Path, *arguments: str) -> Outcome:
 
 
 def test_a_broadcast_chooses_contacts_and_starts_flows_by_what_is_served_and_says_so(differing: Path) -> None:
-    began = broadcast(differing, "--flow", "main", "--with", "day=3", "--where", "town == 'Rome'")
+    began = broadcast(differing, "start", "main", "--with", "day=3", "--where", "town == 'Rome'")
     assert (began.code, began.lines[0]) == (0, "1 of 1 contact who have written match.")
     (said, *_) = began.err.splitlines()
     assert said.startswith("version 1 is served, which ")
     assert said.endswith(f"; the files in {differing} differ: this command uses what is served")
-    refused = broadcast(differing, "--flow", "other", "--where", "True")
+    refused = broadcast(differing, "start", "other", "--where", "True")
     assert refused.code == 1 and 'there is no flow "other" to start' in refused.err
-    refused = broadcast(differing, "offer", "--where", "city == 'Rome'")
+    refused = broadcast(differing, "send", "offer", "--where", "city == 'Rome'")
     assert refused.code == 1 and 'no variable "city"' in refused.err
 
 
 def test_a_broadcasts_times_are_those_of_the_time_zone_that_is_served(differing: Path) -> None:
-    began = broadcast(differing, "offer", str(differing / "people.csv"), "--at", "2050-12-24 9:00")
+    began = broadcast(differing, "send", "offer", str(differing / "people.csv"), "--at", "2050-12-24 9:00")
     assert "At 2050-12-24 09:00 on each contact's clock: 1 contact at 2050-12-24 09:00 (WIB)." in began.lines
-    assert "1 contact at 2050-12-24 09:00 (WIB)" in call("broadcast", "offer: people", "--bot", differing).out
-    assert "next at 2050-12-24 09:00" in call("broadcast", "--bot", differing).out
+    assert "1 contact at 2050-12-24 09:00 (WIB)" in call("broadcast", "show", "offer: people", "--bot", differing).out
+    assert "next at 2050-12-24 09:00" in call("broadcast", "list", "--bot", differing).out
 
 
 def test_a_report_has_the_flows_that_are_served(differing: Path) -> None:

@@ -45,7 +45,7 @@ def record(folder: Path) -> Outcome:
     """Record the evaluations of a copy of the shop."""
     with shop_model() as settings:
         os.environ.update(settings)
-        return call("test", folder, "--model", "--record")
+        return call("evaluate", folder, "--record")
 
 
 if __name__ == "__main__":
