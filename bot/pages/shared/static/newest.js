@@ -48,7 +48,12 @@ export class Newest {
 
   scroll() {
     this.log.scrollTop = this.log.scrollHeight;
+    this.note();
+  }
+
+  note() {
     this.top = this.log.scrollTop;
+    this.height = this.log.clientHeight;
   }
 
   get atEnd() {
@@ -58,8 +63,8 @@ export class Newest {
   // Where the log is now. Only a scroll up ends the following: a picture that has just come may also have put the end out of sight.
   look() {
     if (!this.log.clientHeight) return; // another pane is shown
-    const up = this.log.scrollTop < this.top;
-    this.top = this.log.scrollTop;
+    const up = this.log.scrollTop < this.top && this.log.clientHeight === this.height; // a log that grows is moved by the browser
+    this.note();
     this.follows = this.atEnd || (this.follows && !up);
     if (this.follows) this.label("Newest");
     this.button.hidden = this.follows;
